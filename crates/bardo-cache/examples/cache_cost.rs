@@ -11,11 +11,11 @@ use std::io::Write;
 use std::time::Instant;
 
 use bardo_cache::entry::Fresh;
-use bardo_cache::key::{Asked, Key, Steering, key_of};
+use bardo_cache::key::{Key, KeySource, Steering, key_of};
 use bardo_cache::scope::Namespace;
-use bardo_cache::store::{Limits, Reading, Store};
+use bardo_cache::store::{CacheReader, Limits, Store};
 use bardo_cache::tags::Tags;
-use bardo_cache::ttl::Kind;
+use bardo_cache::ttl::AnswerKind;
 use bardo_types::chat::{ChatRequest, Finish, Message, Part, Role, StreamEvent, Text, Tool};
 use bardo_types::hints::RouteHints;
 use bardo_types::ids::AccountId;
@@ -88,7 +88,7 @@ fn chat(turns: usize, bytes: usize, tools: usize) -> ChatRequest {
 }
 
 fn key(request: &ChatRequest, namespace: &Namespace) -> Key {
-    key_of(&Asked {
+    key_of(&KeySource {
         request,
         hints: &RouteHints::default(),
         steering: Steering::Raw,
@@ -147,7 +147,7 @@ fn put(store: &Store, number: u64, events: &[StreamEvent]) -> Key {
         usage: Usage::default(),
         cost: MicroUsd::new(5),
         class: SecurityClass::Standard,
-        kind: Kind::Static,
+        kind: AnswerKind::Static,
         regime: None,
         tags: Tags {
             domain: Some("defi".into()),
@@ -170,7 +170,7 @@ fn look_ups(out: &mut impl Write) -> std::io::Result<()> {
         .collect();
     let tenant = tenant();
     let namespace = Namespace::tenant(&tenant);
-    let reading = Reading {
+    let reading = CacheReader {
         tenant: &tenant,
         namespace: &namespace,
         class: SecurityClass::Standard,

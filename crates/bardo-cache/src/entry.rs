@@ -13,7 +13,7 @@ use crate::codec::{self, Corrupt};
 use crate::key::Key;
 use crate::scope::Namespace;
 use crate::tags::Tags;
-use crate::ttl::{Kind, Lifetimes, Regime};
+use crate::ttl::{AnswerKind, Lifetimes, MarketRegime};
 
 /// What the store, its indexes and the allocator take for an entry beside its own bytes, measured
 /// with a store full of the smallest answers.
@@ -44,9 +44,9 @@ pub struct Fresh<'a> {
     /// Effective class of the request.
     pub class: SecurityClass,
     /// What the lifetime depends on.
-    pub kind: Kind,
+    pub kind: AnswerKind,
     /// Regime of the account when the answer came.
-    pub regime: Option<Regime>,
+    pub regime: Option<MarketRegime>,
     /// What the answer depends on.
     pub tags: Tags,
     /// What the answer lacks of what was asked for.
@@ -57,7 +57,7 @@ pub struct Fresh<'a> {
 
 /// A kept answer. The events are kept as compact bytes, so that its size is known exactly.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct CachedAnswer {
     /// Key of the request.
     pub key: Key,
     /// Partition that the entry belongs to.
@@ -75,7 +75,7 @@ pub struct Entry {
     /// Effective class of the request.
     pub class: SecurityClass,
     /// What the lifetime depends on.
-    pub kind: Kind,
+    pub kind: AnswerKind,
     /// What the answer depends on.
     pub tags: Tags,
     /// What the answer lacks of what was asked for.
@@ -87,7 +87,7 @@ pub struct Entry {
     pub(crate) answer: Arc<[u8]>,
 }
 
-impl Entry {
+impl CachedAnswer {
     /// The entry of a complete answer, with its lifetime by `lifetimes`.
     #[must_use]
     pub fn new(fresh: Fresh<'_>, lifetimes: &Lifetimes) -> Self {
@@ -127,7 +127,7 @@ impl Entry {
     /// Milliseconds that the entry may still be served under the regime of the reader; 0 once it
     /// expired, and where it was made in the future.
     #[must_use]
-    pub fn left_ms(&self, lifetimes: &Lifetimes, regime: Option<Regime>, now_ms: u64) -> u64 {
+    pub fn left_ms(&self, lifetimes: &Lifetimes, regime: Option<MarketRegime>, now_ms: u64) -> u64 {
         if now_ms < self.created_ms {
             return 0;
         }

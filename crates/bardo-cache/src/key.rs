@@ -7,7 +7,7 @@
 //! - `stream` and `include_usage`: a stream and its whole twin carry one answer;
 //! - prompt-cache marks and hints: they change what a provider charges and not what it answers;
 //! - the dialect, unless the request carries members that only that dialect understands;
-//! - texts that the caller declared ephemeral, see [`Asked::ephemeral`].
+//! - texts that the caller declared ephemeral, see [`KeySource::ephemeral`].
 //!
 //! Texts are never normalized: not their white space, not times, not ids. The functions below take
 //! every struct apart without `..`: a new member does not compile until somebody decides on it.
@@ -25,7 +25,7 @@ use bardo_types::privacy::SecurityClass;
 use bardo_types::profile::InferenceProfile;
 
 use crate::scope::Namespace;
-use writer::Writer;
+use writer::KeyWriter;
 
 /// Version of the key's layout. Entries of other versions are never found.
 pub const VERSION: u16 = 1;
@@ -35,7 +35,7 @@ pub const VERSION: u16 = 1;
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// The digest.
+    /// The digest of the request, 32 bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -71,7 +71,7 @@ pub enum Steering<'a> {
 
 /// All that a key is made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct KeySource<'a> {
     /// The request as the caller sent it, decoded.
     pub request: &'a ChatRequest,
     /// The hints that came along; the default where none came.
@@ -95,8 +95,8 @@ pub struct Asked<'a> {
 
 /// The key of a request.
 #[must_use]
-pub fn key_of(asked: &Asked<'_>) -> Key {
-    let Asked {
+pub fn key_of(asked: &KeySource<'_>) -> Key {
+    let KeySource {
         request,
         hints,
         steering,
@@ -106,7 +106,7 @@ pub fn key_of(asked: &Asked<'_>) -> Key {
         enrichment,
         ephemeral,
     } = asked;
-    let mut writer = Writer::new(ephemeral);
+    let mut writer = KeyWriter::new(ephemeral);
     writer.number(u64::from(VERSION));
     writer.bytes(namespace.id());
     writer.text(class.as_str());

@@ -22,7 +22,7 @@ pub enum Wish {
 }
 
 impl Wish {
-    /// All wishes.
+    /// All wishes that a caller can state.
     pub const ALL: [Self; 4] = [
         Self::Default,
         Self::NoStore,
@@ -113,7 +113,7 @@ pub enum Never {
 }
 
 impl Never {
-    /// All reasons.
+    /// All reasons, those before an answer first.
     pub const ALL: [Self; 19] = [
         Self::NoStore,
         Self::NotAsked,
@@ -179,7 +179,9 @@ impl Never {
             Self::Critical => "answers about risk, trades, the operator or death are never reused",
             Self::Private => "answers of this privacy class are not kept",
             Self::ServerSide => "the provider searches, runs tools or keeps state for this request",
-            Self::Unread => "the body holds members of messages or tools that are not understood",
+            Self::Unread => {
+                "the body holds members of messages or tools that the gateway does not know"
+            }
             Self::Spoken => "the answer is audio",
             Self::Flagged => "the prompt was flagged as an injection",
             Self::Cut => "the answer failed or was cut off",
@@ -197,11 +199,11 @@ impl Never {
 ///
 /// The key of 32 kB costs 3 to 9 µs with wide instructions, less than half of what relaying such a
 /// body costs at least; the key of 118 kB costs 21 to 36 µs, more than half.
-pub const LONG_BODY_BYTES: usize = 32 * 1024;
+const LONG_BODY_BYTES: usize = 32 * 1024;
 
 /// What is known of a request before it is answered.
 #[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
+pub struct CacheCandidate<'a> {
     /// The request, decoded.
     pub request: &'a ChatRequest,
     /// Bytes of the body that the request came in.
@@ -230,7 +232,7 @@ pub struct Question<'a> {
 ///
 /// # Errors
 /// The reason why not.
-pub fn may_use(question: &Question<'_>) -> Result<(), Never> {
+pub fn may_use(question: &CacheCandidate<'_>) -> Result<(), Never> {
     if question.wish == Some(Wish::NoStore) {
         return Err(Never::NoStore);
     }
@@ -255,7 +257,7 @@ pub fn may_use(question: &Question<'_>) -> Result<(), Never> {
     request_allows(question.request)
 }
 
-fn is_critical(question: &Question<'_>) -> bool {
+fn is_critical(question: &CacheCandidate<'_>) -> bool {
     const GROUPS: [&str; 4] = ["risk", "trade", "operator", "death"];
     let by_task = matches!(
         question.task,
@@ -274,7 +276,7 @@ fn is_critical(question: &Question<'_>) -> bool {
     question.critical || by_task || by_subsystem
 }
 
-fn temperature_allows(question: &Question<'_>) -> Result<(), Never> {
+fn temperature_allows(question: &CacheCandidate<'_>) -> Result<(), Never> {
     const WARMEST: f64 = 0.7;
     if question
         .temperature
@@ -340,7 +342,7 @@ fn request_allows(request: &ChatRequest) -> Result<(), Never> {
 
 /// What is known of an answer once it ended.
 #[derive(Debug, Clone, Copy)]
-pub struct Answered<'a> {
+pub struct CacheOffer<'a> {
     /// The answer, event by event.
     pub events: &'a [StreamEvent],
     /// What the provider counted; `None`: it did not say.
@@ -354,7 +356,7 @@ pub struct Answered<'a> {
 ///
 /// # Errors
 /// The reason why not.
-pub fn may_store(answered: &Answered<'_>) -> Result<(), Never> {
+pub fn may_store(answered: &CacheOffer<'_>) -> Result<(), Never> {
     if answered.events.last() != Some(&StreamEvent::Done) {
         return Err(Never::Cut);
     }

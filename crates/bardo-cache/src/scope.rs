@@ -53,7 +53,7 @@ pub enum Closed {
     #[error("the key is no member of a clade")]
     NoClade,
     /// The request is more private than the scope allows.
-    #[error("answers of this privacy class are kept for one agent alone")]
+    #[error("answers of this privacy class serve one agent alone")]
     TooPrivate,
     /// The tenant did not agree to share with others.
     #[error("the tenant does not share answers with others")]
@@ -62,7 +62,7 @@ pub enum Closed {
 
 /// The caller of a request, as authentication established it.
 #[derive(Debug, Clone, Copy)]
-pub struct Caller<'a> {
+pub struct CacheCaller<'a> {
     /// Account that pays.
     pub tenant: &'a AccountId,
     /// The agent by its own name. The name is untrusted and counts within the tenant alone.
@@ -73,7 +73,7 @@ pub struct Caller<'a> {
     pub shares_publicly: bool,
 }
 
-impl Caller<'_> {
+impl CacheCaller<'_> {
     /// The namespace of `scope` for a request of `class`.
     ///
     /// A request above [`SecurityClass::Standard`] gets [`Scope::Agent`] alone.

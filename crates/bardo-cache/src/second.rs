@@ -6,27 +6,31 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::entry::Entry;
+use crate::entry::CachedAnswer;
 use crate::key::Key;
 use crate::store::Flush;
 
 /// The answer of a second level, as it comes.
-pub type Answering<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type LevelFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A level that several processes share.
 pub trait SecondLevel: Send + Sync {
     /// The entry of a key. Ends within the level's deadline whatever happens.
-    fn get<'a>(&'a self, key: &'a Key) -> Answering<'a, Fetched>;
+    fn get<'a>(&'a self, key: &'a Key) -> LevelFuture<'a, SecondFetch>;
 
     /// Keeps an entry for `left_ms` milliseconds at most. An entry above
     /// [`bardo_types::privacy::SecurityClass::Standard`] never leaves the process.
-    fn put<'a>(&'a self, entry: &'a Entry, left_ms: u64) -> Answering<'a, Result<(), Loss>>;
+    fn put<'a>(
+        &'a self,
+        entry: &'a CachedAnswer,
+        left_ms: u64,
+    ) -> LevelFuture<'a, Result<(), Loss>>;
 
     /// Removes what `flush` names, and says how many entries that were.
-    fn flush<'a>(&'a self, flush: &'a Flush) -> Answering<'a, Result<u64, Loss>>;
+    fn flush<'a>(&'a self, flush: &'a Flush) -> LevelFuture<'a, Result<u64, Loss>>;
 
     /// What was lost so far.
-    fn losses(&self) -> &Losses;
+    fn losses(&self) -> &LevelLosses;
 
     /// Whether the level answers: `up` or `down`.
     fn mode(&self) -> &'static str;
@@ -34,11 +38,11 @@ pub trait SecondLevel: Send + Sync {
 
 /// What a second level had for a key.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Fetched {
+pub enum SecondFetch {
     /// An entry. The caller checks namespace, class and age as for its own entries:
     /// [`crate::store::Store::adopt`] does.
-    Entry(Box<Entry>),
-    /// Nothing.
+    Entry(Box<CachedAnswer>),
+    /// There is no entry of that key.
     Absent,
     /// Nothing that can be used.
     Lost(Loss),
@@ -68,7 +72,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// All losses.
+    /// All losses, in the order that counts are stored.
     pub const ALL: [Self; 6] = [
         Self::Down,
         Self::Slow,
@@ -94,9 +98,9 @@ impl Loss {
 
 /// How often each loss came.
 #[derive(Debug, Default)]
-pub struct Losses([AtomicU64; Loss::ALL.len()]);
+pub struct LevelLosses([AtomicU64; Loss::ALL.len()]);
 
-impl Losses {
+impl LevelLosses {
     /// Counts a loss, and hands it on.
     pub fn count(&self, loss: Loss) -> Loss {
         self.0[loss as usize].fetch_add(1, Ordering::Relaxed);

@@ -23,14 +23,14 @@ pub use books::Flush;
 pub use limits::Limits;
 pub use stats::Stats;
 
-use crate::entry::{Entry, Fresh};
+use crate::entry::{CachedAnswer, Fresh};
 use crate::key::Key;
 use crate::policy::Never;
 use crate::scope::Namespace;
 use crate::sealed::Sealer;
-use crate::ttl::Regime;
-use books::Books;
-use stats::Counters;
+use crate::ttl::MarketRegime;
+use books::EntryIndex;
+use stats::CacheCounters;
 
 /// Parts of the cache with a lock each. With more than one, a part could be full while the whole is
 /// not, and push out tenants that keep to their share; readers of one part share its lock.
@@ -40,25 +40,25 @@ const SHARDS: usize = 1;
 pub struct Store {
     cache: Cache<Key, Arc<Slot>, ByBytes, DefaultHashBuilder, Evicting>,
     /// Taken for every change of `cache`, so that a flush sees what is being stored.
-    books: Mutex<Books>,
-    counters: Counters,
+    books: Mutex<EntryIndex>,
+    counters: CacheCounters,
     limits: Limits,
     sealer: Option<Sealer>,
 }
 
 /// An entry in the cache. Where it was sealed, its answer is encrypted.
 struct Slot {
-    entry: Arc<Entry>,
+    entry: Arc<CachedAnswer>,
     is_sealed: bool,
-    place: Mutex<books::Place>,
+    place: Mutex<books::IndexPlace>,
     bytes: u64,
-    counters: Arc<Counters>,
+    counters: Arc<CacheCounters>,
     was_hit: AtomicBool,
 }
 
 /// What a look-up is made with.
 #[derive(Debug, Clone, Copy)]
-pub struct Reading<'a> {
+pub struct CacheReader<'a> {
     /// Account that asks.
     pub tenant: &'a AccountId,
     /// Partition that it may read.
@@ -66,16 +66,16 @@ pub struct Reading<'a> {
     /// Effective class of the request.
     pub class: SecurityClass,
     /// Regime of the account now.
-    pub regime: Option<Regime>,
+    pub regime: Option<MarketRegime>,
     /// Present time, in Unix milliseconds.
     pub now_ms: u64,
 }
 
 /// An entry that may be served.
 #[derive(Debug, Clone)]
-pub struct Hit {
+pub struct CacheHit {
     /// The entry, in the clear.
-    pub entry: Arc<Entry>,
+    pub entry: Arc<CachedAnswer>,
     /// Its age, in milliseconds.
     pub age_ms: u64,
     /// Milliseconds that it may still be served.
@@ -99,7 +99,7 @@ impl Store {
         Self {
             cache: Cache::with_options(options, ByBytes, DefaultHashBuilder::default(), Evicting),
             books: Mutex::default(),
-            counters: Counters::default(),
+            counters: CacheCounters::default(),
             limits,
             sealer,
         }
@@ -114,18 +114,18 @@ impl Store {
     /// The entry of `key`, if it may be served to this reader now. Counts a hit with what it
     /// saves, or a miss.
     #[must_use]
-    pub fn get(&self, key: &Key, reading: &Reading<'_>) -> Option<Hit> {
+    pub fn get(&self, key: &Key, reading: &CacheReader<'_>) -> Option<CacheHit> {
         let found = self.find(key, reading);
         if found.is_none() {
-            Counters::count(&self.counters.misses);
+            CacheCounters::count(&self.counters.misses);
             if let Some(counters) = self.books().counters(reading.tenant) {
-                Counters::count(&counters.misses);
+                CacheCounters::count(&counters.misses);
             }
         }
         found
     }
 
-    fn find(&self, key: &Key, reading: &Reading<'_>) -> Option<Hit> {
+    fn find(&self, key: &Key, reading: &CacheReader<'_>) -> Option<CacheHit> {
         let slot = self.cache.get(key)?;
         let hit = self.check(&slot.entry, reading)?;
         let entry = if slot.is_sealed {
@@ -136,13 +136,13 @@ impl Store {
         slot.was_hit.store(true, Ordering::Relaxed);
         self.counters.hit(entry.cost);
         slot.counters.hit(entry.cost);
-        Some(Hit { entry, ..hit })
+        Some(CacheHit { entry, ..hit })
     }
 
     /// Whether an entry may be served to this reader now. The key says so already; this holds even
     /// where a key was made wrong, and for entries of a second level.
-    fn check(&self, entry: &Arc<Entry>, reading: &Reading<'_>) -> Option<Hit> {
-        let Reading {
+    fn check(&self, entry: &Arc<CachedAnswer>, reading: &CacheReader<'_>) -> Option<CacheHit> {
+        let CacheReader {
             tenant: _,
             namespace,
             class,
@@ -153,16 +153,16 @@ impl Store {
             return None;
         }
         let left_ms = entry.left_ms(&self.limits.lifetimes, regime, now_ms);
-        (left_ms > 0).then(|| Hit {
+        (left_ms > 0).then(|| CacheHit {
             entry: Arc::clone(entry),
             age_ms: entry.age_ms(now_ms),
             left_ms,
         })
     }
 
-    fn unsealed(&self, entry: &Entry) -> Option<Arc<Entry>> {
+    fn unsealed(&self, entry: &CachedAnswer) -> Option<Arc<CachedAnswer>> {
         let answer = self.sealer.as_ref()?.open(&entry.key, &entry.answer)?;
-        Some(Arc::new(Entry {
+        Some(Arc::new(CachedAnswer {
             answer: answer.into(),
             ..entry.clone()
         }))
@@ -172,8 +172,8 @@ impl Store {
     ///
     /// # Errors
     /// When the class forbids it, the entry is too large, or its lifetime is 0.
-    pub fn insert(&self, fresh: Fresh<'_>) -> Result<Arc<Entry>, Never> {
-        let entry = Arc::new(Entry::new(fresh, &self.limits.lifetimes));
+    pub fn insert(&self, fresh: Fresh<'_>) -> Result<Arc<CachedAnswer>, Never> {
+        let entry = Arc::new(CachedAnswer::new(fresh, &self.limits.lifetimes));
         self.keep(&entry)?;
         Ok(entry)
     }
@@ -181,7 +181,12 @@ impl Store {
     /// Takes over an entry of a second level, and serves it, if it may be served to this reader
     /// now. Counts a hit.
     #[must_use]
-    pub fn adopt(&self, key: &Key, entry: Entry, reading: &Reading<'_>) -> Option<Hit> {
+    pub fn adopt(
+        &self,
+        key: &Key,
+        entry: CachedAnswer,
+        reading: &CacheReader<'_>,
+    ) -> Option<CacheHit> {
         let entry = Arc::new(entry);
         if entry.key != *key {
             return None;
@@ -196,7 +201,7 @@ impl Store {
         Some(hit)
     }
 
-    fn keep(&self, entry: &Arc<Entry>) -> Result<(), Never> {
+    fn keep(&self, entry: &Arc<CachedAnswer>) -> Result<(), Never> {
         let (kept, is_sealed) = match entry.class {
             SecurityClass::Standard => (Arc::clone(entry), false),
             SecurityClass::Private => (self.sealed(entry)?, true),
@@ -218,31 +223,31 @@ impl Store {
             place: Mutex::new(place),
             was_hit: AtomicBool::new(false),
         };
-        Counters::count(&self.counters.stored);
-        Counters::count(&slot.counters.stored);
+        CacheCounters::count(&self.counters.stored);
+        CacheCounters::count(&slot.counters.stored);
         self.cache
             .insert_with_lifecycle(entry.key, Arc::new(slot), &mut evicted);
         for slot in evicted.0 {
             self.forget(&mut books, &slot);
-            Counters::count(&self.counters.evicted);
-            Counters::count(&slot.counters.evicted);
+            CacheCounters::count(&self.counters.evicted);
+            CacheCounters::count(&slot.counters.evicted);
         }
         Ok(())
     }
 
-    fn sealed(&self, entry: &Entry) -> Result<Arc<Entry>, Never> {
+    fn sealed(&self, entry: &CachedAnswer) -> Result<Arc<CachedAnswer>, Never> {
         let sealer = self.sealer.as_ref().ok_or(Never::Private)?;
         let answer = sealer
             .seal(&entry.key, &entry.answer)
             .ok_or(Never::Private)?;
-        Ok(Arc::new(Entry {
+        Ok(Arc::new(CachedAnswer {
             answer: answer.into(),
             ..entry.clone()
         }))
     }
 
     /// Lets tenants above their share give way, before the library picks from all.
-    fn make_room(&self, books: &mut Books, entry: &Entry) {
+    fn make_room(&self, books: &mut EntryIndex, entry: &CachedAnswer) {
         let bytes = entry.bytes() as u64;
         let share = self.limits.bytes / 100 * u64::from(self.limits.tenant_percent.min(100));
         let full = self.limits.bytes - self.limits.bytes / 16;
@@ -254,18 +259,18 @@ impl Store {
             let Some(slot) = self.cache.peek(&key) else {
                 return;
             };
-            if spared < Books::spared_most() && slot.was_hit.swap(false, Ordering::Relaxed) {
+            if spared < EntryIndex::spared_most() && slot.was_hit.swap(false, Ordering::Relaxed) {
                 spared += 1;
                 books.spare(&slot.entry, &mut slot.place());
                 continue;
             }
-            Counters::count(&self.counters.evicted);
-            Counters::count(&slot.counters.evicted);
+            CacheCounters::count(&self.counters.evicted);
+            CacheCounters::count(&slot.counters.evicted);
             self.remove_locked(books, &key);
         }
     }
 
-    fn remove_locked(&self, books: &mut Books, key: &Key) -> bool {
+    fn remove_locked(&self, books: &mut EntryIndex, key: &Key) -> bool {
         let Some((_, slot)) = self.cache.remove(key) else {
             return false;
         };
@@ -273,7 +278,7 @@ impl Store {
         true
     }
 
-    fn forget(&self, books: &mut Books, slot: &Slot) {
+    fn forget(&self, books: &mut EntryIndex, slot: &Slot) {
         let place = slot.place().clone();
         books.remove(&slot.entry, &place);
     }
@@ -286,9 +291,9 @@ impl Store {
             let counters = self.cache.peek(&key).map(|slot| Arc::clone(&slot.counters));
             if self.remove_locked(&mut books, &key) {
                 removed += 1;
-                Counters::count(&self.counters.flushed);
+                CacheCounters::count(&self.counters.flushed);
                 if let Some(counters) = counters {
-                    Counters::count(&counters.flushed);
+                    CacheCounters::count(&counters.flushed);
                 }
             }
         }
@@ -299,7 +304,7 @@ impl Store {
     /// and then: expired entries are never served, but take room.
     pub fn sweep(&self, now_ms: u64) -> u64 {
         let mut books = self.books();
-        let is_over = |entry: &Entry| entry.age_ms(now_ms) >= entry.ttl_ms;
+        let is_over = |entry: &CachedAnswer| entry.age_ms(now_ms) >= entry.ttl_ms;
         let over: Vec<Key> = self
             .cache
             .iter()
@@ -308,9 +313,9 @@ impl Store {
             .collect();
         for key in &over {
             if let Some(slot) = self.cache.peek(key) {
-                Counters::count(&slot.counters.expired);
+                CacheCounters::count(&slot.counters.expired);
             }
-            Counters::count(&self.counters.expired);
+            CacheCounters::count(&self.counters.expired);
             self.remove_locked(&mut books, key);
         }
         over.len() as u64
@@ -346,13 +351,13 @@ impl Store {
         &self.limits
     }
 
-    fn books(&self) -> MutexGuard<'_, Books> {
+    fn books(&self) -> MutexGuard<'_, EntryIndex> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Slot {
-    fn place(&self) -> MutexGuard<'_, books::Place> {
+    fn place(&self) -> MutexGuard<'_, books::IndexPlace> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -20,7 +20,7 @@ pub struct Tags {
 
 /// One thing that an answer depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Tag {
+pub enum CacheTag {
     /// A domain, in any case.
     Domain(Arc<str>),
     /// A token by its ticker, in any case.
@@ -46,7 +46,7 @@ impl Tags {
     /// are harmless: a flush removes more than it must.
     #[must_use]
     pub fn of(request: &ChatRequest, domain: Option<&str>) -> Self {
-        let mut found = Found::default();
+        let mut found = NamesFound::default();
         for message in &request.messages {
             found.parts(&message.parts);
             if message.role == Role::System && found.playbook.is_none() {
@@ -62,18 +62,18 @@ impl Tags {
     }
 
     /// All tags, one by one.
-    pub fn each(&self) -> impl Iterator<Item = Tag> + '_ {
-        let one = |make: fn(Arc<str>) -> Tag| move |name: &Arc<str>| make(Arc::clone(name));
+    pub fn each(&self) -> impl Iterator<Item = CacheTag> + '_ {
+        let one = |make: fn(Arc<str>) -> CacheTag| move |name: &Arc<str>| make(Arc::clone(name));
         self.domain
             .iter()
-            .map(one(Tag::Domain))
-            .chain(self.tokens.iter().map(one(Tag::Token)))
-            .chain(self.pools.iter().map(one(Tag::Pool)))
-            .chain(self.playbook.iter().map(one(Tag::Playbook)))
+            .map(one(CacheTag::Domain))
+            .chain(self.tokens.iter().map(one(CacheTag::Token)))
+            .chain(self.pools.iter().map(one(CacheTag::Pool)))
+            .chain(self.playbook.iter().map(one(CacheTag::Playbook)))
     }
 }
 
-impl Tag {
+impl CacheTag {
     /// The tags of entries that a flush of this one removes, in their spelling.
     pub(crate) fn found_by(&self) -> Vec<Self> {
         let any = match self {
@@ -98,13 +98,13 @@ impl Tag {
 
 /// Names as they are found. One more than [`Tags::MOST`] is enough to know that there are too many.
 #[derive(Default)]
-struct Found {
+struct NamesFound {
     tokens: BTreeSet<String>,
     pools: BTreeSet<String>,
     playbook: Option<Arc<str>>,
 }
 
-impl Found {
+impl NamesFound {
     fn parts(&mut self, parts: &[Part]) {
         for part in parts {
             match part {
@@ -228,12 +228,12 @@ mod tests {
         let many: String = (0..100).map(|n| format!("TOKEN{n} ")).collect();
         let found = tags(Role::User, &many);
         assert_eq!(&*found.tokens, [Arc::from(ANY)]);
-        let flushed = Tag::Token("eth".into()).found_by();
+        let flushed = CacheTag::Token("eth".into()).found_by();
         assert!(found.each().any(|tag| flushed.contains(&tag)));
         assert!(
             !found
                 .each()
-                .any(|tag| Tag::Pool("0x1".into()).found_by().contains(&tag))
+                .any(|tag| CacheTag::Pool("0x1".into()).found_by().contains(&tag))
         );
     }
 

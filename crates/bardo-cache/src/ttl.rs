@@ -4,18 +4,18 @@ use bardo_types::privacy::SecurityClass;
 
 /// How fast the market moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Regime {
+pub enum MarketRegime {
     /// Prices hardly move.
     Calm,
     /// Prices move as usual.
     Normal,
     /// Prices move fast.
     Volatile,
-    /// Markets break.
+    /// Prices jump and liquidity dries up.
     Crisis,
 }
 
-impl Regime {
+impl MarketRegime {
     /// All regimes, the calmest first.
     pub const ALL: [Self; 4] = [Self::Calm, Self::Normal, Self::Volatile, Self::Crisis];
 
@@ -47,14 +47,14 @@ impl Regime {
 
 /// What the lifetime of an answer depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum AnswerKind {
     /// Facts that do not move with a market.
     Static,
     /// Prices, positions, strategies: moves with the regime.
     Market,
 }
 
-impl Kind {
+impl AnswerKind {
     /// The kind of a domain. A request without a domain, and not from an agent of the market, is
     /// static; an unknown domain counts as a market.
     #[must_use]
@@ -118,14 +118,19 @@ impl Lifetimes {
     /// How long an answer of `kind` and `class` may be served under `regime`, in milliseconds.
     /// An unknown regime counts as volatile.
     #[must_use]
-    pub fn under(&self, kind: Kind, class: SecurityClass, regime: Option<Regime>) -> u64 {
+    pub fn under(
+        &self,
+        kind: AnswerKind,
+        class: SecurityClass,
+        regime: Option<MarketRegime>,
+    ) -> u64 {
         let base = match kind {
-            Kind::Static => self.static_ms,
-            Kind::Market => match regime.unwrap_or(Regime::Volatile) {
-                Regime::Calm => self.market_ms,
-                Regime::Normal => percent(self.market_ms, 70),
-                Regime::Volatile => percent(self.market_ms, 30),
-                Regime::Crisis => CRISIS_MS.min(percent(self.market_ms, 30)),
+            AnswerKind::Static => self.static_ms,
+            AnswerKind::Market => match regime.unwrap_or(MarketRegime::Volatile) {
+                MarketRegime::Calm => self.market_ms,
+                MarketRegime::Normal => percent(self.market_ms, 70),
+                MarketRegime::Volatile => percent(self.market_ms, 30),
+                MarketRegime::Crisis => CRISIS_MS.min(percent(self.market_ms, 30)),
             },
         };
         match class {
@@ -149,15 +154,15 @@ mod tests {
     #[test]
     fn market_answers_live_by_the_regime_and_static_ones_do_not() {
         let lifetimes = Lifetimes::default();
-        let market = |regime| lifetimes.under(Kind::Market, STANDARD, regime);
-        assert_eq!(market(Some(Regime::Calm)), 300_000);
-        assert_eq!(market(Some(Regime::Normal)), 210_000);
-        assert_eq!(market(Some(Regime::Volatile)), 90_000);
-        assert_eq!(market(Some(Regime::Crisis)), 30_000);
+        let market = |regime| lifetimes.under(AnswerKind::Market, STANDARD, regime);
+        assert_eq!(market(Some(MarketRegime::Calm)), 300_000);
+        assert_eq!(market(Some(MarketRegime::Normal)), 210_000);
+        assert_eq!(market(Some(MarketRegime::Volatile)), 90_000);
+        assert_eq!(market(Some(MarketRegime::Crisis)), 30_000);
         assert_eq!(market(None), 90_000, "an unknown regime is no calm one");
-        for regime in Regime::ALL {
+        for regime in MarketRegime::ALL {
             assert_eq!(
-                lifetimes.under(Kind::Static, STANDARD, Some(regime)),
+                lifetimes.under(AnswerKind::Static, STANDARD, Some(regime)),
                 3_600_000
             );
         }
@@ -170,8 +175,8 @@ mod tests {
                 market_ms,
                 ..Lifetimes::default()
             };
-            let lives: Vec<u64> = Regime::ALL
-                .map(|regime| lifetimes.under(Kind::Market, STANDARD, Some(regime)))
+            let lives: Vec<u64> = MarketRegime::ALL
+                .map(|regime| lifetimes.under(AnswerKind::Market, STANDARD, Some(regime)))
                 .into();
             assert!(
                 lives.is_sorted_by(|calmer, wilder| calmer >= wilder),
@@ -183,7 +188,7 @@ mod tests {
     #[test]
     fn private_answers_live_shortly_and_sealed_ones_not_at_all() {
         let lifetimes = Lifetimes::default();
-        let under = |class| lifetimes.under(Kind::Static, class, None);
+        let under = |class| lifetimes.under(AnswerKind::Static, class, None);
         assert_eq!(under(SecurityClass::Private), 60_000);
         assert_eq!(under(SecurityClass::Tee), 0);
         assert_eq!(under(SecurityClass::E2ee), 0);
@@ -191,19 +196,25 @@ mod tests {
 
     #[test]
     fn regimes_are_read_with_their_aliases() {
-        for regime in Regime::ALL {
-            assert_eq!(Regime::parse(regime.as_str()), Some(regime));
+        for regime in MarketRegime::ALL {
+            assert_eq!(MarketRegime::parse(regime.as_str()), Some(regime));
         }
-        assert_eq!(Regime::parse("Bull-Low-Vol"), Some(Regime::Calm));
-        assert_eq!(Regime::parse("bear_high_vol"), Some(Regime::Volatile));
-        assert_eq!(Regime::parse("sunny"), None);
+        assert_eq!(
+            MarketRegime::parse("Bull-Low-Vol"),
+            Some(MarketRegime::Calm)
+        );
+        assert_eq!(
+            MarketRegime::parse("bear_high_vol"),
+            Some(MarketRegime::Volatile)
+        );
+        assert_eq!(MarketRegime::parse("sunny"), None);
     }
 
     #[test]
     fn a_domain_that_is_not_known_counts_as_a_market() {
-        assert_eq!(Kind::of_domain(None), Kind::Static);
-        assert_eq!(Kind::of_domain(Some("Code")), Kind::Static);
-        assert_eq!(Kind::of_domain(Some("defi")), Kind::Market);
-        assert_eq!(Kind::of_domain(Some("weather")), Kind::Market);
+        assert_eq!(AnswerKind::of_domain(None), AnswerKind::Static);
+        assert_eq!(AnswerKind::of_domain(Some("Code")), AnswerKind::Static);
+        assert_eq!(AnswerKind::of_domain(Some("defi")), AnswerKind::Market);
+        assert_eq!(AnswerKind::of_domain(Some("weather")), AnswerKind::Market);
     }
 }

@@ -10,13 +10,13 @@ use bardo_types::ids::AccountId;
 use zeroize::Zeroizing;
 
 use crate::codec::{read_entry, write_entry};
-use crate::entry::Entry;
+use crate::entry::CachedAnswer;
 use crate::key::Key;
 use crate::scope::Namespace;
 use crate::second::Loss;
 use crate::store::Flush;
-use crate::tags::Tag;
-use crate::ttl::Kind;
+use crate::tags::CacheTag;
+use crate::ttl::AnswerKind;
 
 /// Opens every value: the maker and the version of the layout.
 const MAGIC: &[u8; 4] = b"bca1";
@@ -49,7 +49,7 @@ impl Vault {
 
     /// Names of the sets that an entry belongs to, so that every flush finds it.
     #[must_use]
-    pub fn sets(&self, entry: &Entry) -> Vec<String> {
+    pub fn sets(&self, entry: &CachedAnswer) -> Vec<String> {
         let tenant = entry.tenant.as_str().as_bytes();
         let mut sets = vec![
             self.digest(&[b"all"]),
@@ -57,7 +57,7 @@ impl Vault {
             self.namespace_set(&entry.tenant, &entry.namespace),
         ];
         for owner in [b"".as_slice(), tenant] {
-            if entry.kind == Kind::Market {
+            if entry.kind == AnswerKind::Market {
                 sets.push(self.digest(&[b"market", owner]));
             }
             sets.extend(entry.tags.each().map(|tag| self.tag_set(owner, &tag)));
@@ -85,12 +85,12 @@ impl Vault {
         self.digest(&[b"namespace", tenant.as_str().as_bytes(), space.id()])
     }
 
-    fn tag_set(&self, owner: &[u8], tag: &Tag) -> String {
+    fn tag_set(&self, owner: &[u8], tag: &CacheTag) -> String {
         let (kind, name) = match tag {
-            Tag::Domain(name) => (b"domain".as_slice(), name),
-            Tag::Token(name) => (b"token".as_slice(), name),
-            Tag::Pool(name) => (b"pool".as_slice(), name),
-            Tag::Playbook(name) => (b"playbook".as_slice(), name),
+            CacheTag::Domain(name) => (b"domain".as_slice(), name),
+            CacheTag::Token(name) => (b"token".as_slice(), name),
+            CacheTag::Pool(name) => (b"pool".as_slice(), name),
+            CacheTag::Playbook(name) => (b"playbook".as_slice(), name),
         };
         self.digest(&[b"tag", owner, kind, name.as_bytes()])
     }
@@ -108,7 +108,7 @@ impl Vault {
     ///
     /// # Errors
     /// [`Loss::Withheld`] for an entry that may not leave the process.
-    pub fn close(&self, entry: &Entry, salt: [u8; SALT_BYTES]) -> Result<Vec<u8>, Loss> {
+    pub fn close(&self, entry: &CachedAnswer, salt: [u8; SALT_BYTES]) -> Result<Vec<u8>, Loss> {
         if entry.class > bardo_types::privacy::SecurityClass::Standard {
             return Err(Loss::Withheld);
         }
@@ -129,7 +129,7 @@ impl Vault {
     /// # Errors
     /// [`Loss::Foreign`] where the value was not made with this key for this name, and
     /// [`Loss::Corrupt`] where it was and holds no entry of this version.
-    pub fn open(&self, key: &Key, value: &[u8]) -> Result<Entry, Loss> {
+    pub fn open(&self, key: &Key, value: &[u8]) -> Result<CachedAnswer, Loss> {
         let (salt, sealed) = value
             .strip_prefix(MAGIC)
             .and_then(|rest| rest.split_first_chunk::<SALT_BYTES>())

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use bardo_cache::policy::Never;
 use bardo_cache::sealed::Sealer;
-use bardo_cache::second::{Fetched, SecondLevel};
-use bardo_cache::store::{Hit, Limits, Reading, Store};
+use bardo_cache::second::{SecondFetch, SecondLevel};
+use bardo_cache::store::{CacheHit, CacheReader, Limits, Store};
 use bardo_types::ids::AccountId;
 
 use crate::cache_slot::CacheSlot;
@@ -145,8 +145,8 @@ impl AnswerCache {
         slot: &CacheSlot,
         tenant: &AccountId,
         now_ms: u64,
-    ) -> Option<Hit> {
-        let reading = Reading {
+    ) -> Option<CacheHit> {
+        let reading = CacheReader {
             tenant,
             namespace: &slot.namespace,
             class: slot.class,
@@ -162,7 +162,7 @@ impl AnswerCache {
         {
             return Some(hit);
         }
-        if let Fetched::Entry(entry) = second.get(&slot.key).await
+        if let SecondFetch::Entry(entry) = second.get(&slot.key).await
             && let Some(hit) = store.adopt(&slot.key, *entry, &reading)
         {
             return Some(hit);

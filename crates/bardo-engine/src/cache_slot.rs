@@ -4,7 +4,7 @@ use bardo_cache::key::Key;
 use bardo_cache::policy::Wish;
 use bardo_cache::scope::Namespace;
 use bardo_cache::tags::Tags;
-use bardo_cache::ttl::{Kind, Regime};
+use bardo_cache::ttl::{AnswerKind, MarketRegime};
 use bardo_types::privacy::SecurityClass;
 
 /// The place of one request in the cache.
@@ -15,7 +15,7 @@ pub(crate) struct CacheSlot {
     /// How well the answer has to be kept.
     pub(crate) class: SecurityClass,
     pub(crate) wish: Wish,
-    pub(crate) kind: Kind,
-    pub(crate) regime: Option<Regime>,
+    pub(crate) kind: AnswerKind,
+    pub(crate) regime: Option<MarketRegime>,
     pub(crate) tags: Tags,
 }

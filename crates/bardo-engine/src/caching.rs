@@ -2,11 +2,11 @@
 //! does not ask for it, and leaves the answer to chance, is not even decoded.
 
 use bardo_access::KeyTier;
-use bardo_cache::key::{Asked, Steering, key_of};
-use bardo_cache::policy::{Never, Question, Wish, may_use};
-use bardo_cache::scope::{Caller, Scope};
+use bardo_cache::key::{KeySource, Steering, key_of};
+use bardo_cache::policy::{CacheCandidate, Never, Wish, may_use};
+use bardo_cache::scope::{CacheCaller, Scope};
 use bardo_cache::tags::Tags;
-use bardo_cache::ttl::Kind;
+use bardo_cache::ttl::AnswerKind;
 use bardo_profile::{Sources, wanted};
 use bardo_types::chat::ChatRequest;
 use bardo_types::hints::RouteHints;
@@ -40,7 +40,7 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
     let hints = call.hints().route.as_deref().unwrap_or(&silent);
     let class = asked_class(Some(hints)).max(hints.remembered_class.unwrap_or_default());
     let setup = Setup::of(call, hints, &request);
-    may_use(&Question {
+    may_use(&CacheCandidate {
         request: &request,
         // Looked at before the request was decoded.
         body_bytes: 0,
@@ -58,7 +58,7 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
     if table::holds_unread_members(call.dialect(), call.body()) {
         return Err(CacheSkip::Never(Never::Unread));
     }
-    let caller = Caller {
+    let caller = CacheCaller {
         tenant: &call.principal().account,
         agent: Some(hints.golem_id.as_deref().unwrap_or_default()),
         clade: None,
@@ -72,7 +72,7 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         .namespace(scope, class)
         .map_err(|_| CacheSkip::Scope)?;
     let tags = Tags::of(&request, hints.domain.as_deref());
-    let key = key_of(&Asked {
+    let key = key_of(&KeySource {
         request: &request,
         hints,
         steering: Steering::Raw,
@@ -87,7 +87,7 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         namespace,
         class,
         wish: wish.unwrap_or(Wish::Default),
-        kind: Kind::of_domain(hints.domain.as_deref()),
+        kind: AnswerKind::of_domain(hints.domain.as_deref()),
         regime: call.hints().regime,
         tags,
     })

@@ -15,7 +15,7 @@ mod schema;
 use std::sync::Arc;
 
 use bardo_cache::policy::Wish;
-use bardo_cache::ttl::Regime;
+use bardo_cache::ttl::MarketRegime;
 use bardo_types::feature::Feature;
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::Quality;
@@ -55,7 +55,7 @@ pub struct Hints {
     /// Texts that the caller declares to differ from call to call without changing the answer.
     pub ephemeral: Vec<String>,
     /// How fast the market moves, by the caller's word.
-    pub regime: Option<Regime>,
+    pub regime: Option<MarketRegime>,
     /// The header `x-prompt-cache-key`.
     pub cache_key: Option<Arc<str>>,
     /// A header that asks for protection and was not understood. Such a request goes nowhere.
@@ -315,12 +315,12 @@ impl Hints {
             }
             "regime" => {
                 let regime = given.text(name)?;
-                let read = Regime::parse(regime);
+                let read = MarketRegime::parse(regime);
                 self.known(
                     name,
                     regime,
                     read.is_some(),
-                    &Regime::ALL.map(Regime::as_str),
+                    &MarketRegime::ALL.map(MarketRegime::as_str),
                 );
                 self.regime = read;
             }

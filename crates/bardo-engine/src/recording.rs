@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bardo_cache::entry::Fresh;
-use bardo_cache::policy::{Answered, Never, may_store};
+use bardo_cache::policy::{CacheOffer, Never, may_store};
 use bardo_types::chat::StreamEvent;
 use bardo_types::ids::AccountId;
 use bardo_types::privacy::SecurityClass;
@@ -95,7 +95,7 @@ impl Recording {
         let (origin, events) = self.live.complete().ok_or(cut)?;
         let routing = receipt.routing.as_deref();
         let schema = routing.and_then(|routing| routing.schema.as_ref());
-        may_store(&Answered {
+        may_store(&CacheOffer {
             events: &events,
             usage: receipt.usage.as_ref(),
             matches_schema: schema.and_then(|schema| schema.valid),

@@ -1,11 +1,11 @@
 //! Targets for what a second level of the cache hands back.
 
 use bardo_cache::codec::{read_entry, read_events, write_entry, write_events};
-use bardo_cache::entry::{Entry, Fresh};
+use bardo_cache::entry::{CachedAnswer, Fresh};
 use bardo_cache::key::Key;
 use bardo_cache::scope::Namespace;
 use bardo_cache::tags::Tags;
-use bardo_cache::ttl::{Kind, Lifetimes, Regime};
+use bardo_cache::ttl::{AnswerKind, Lifetimes, MarketRegime};
 use bardo_cache::vault::Vault;
 use bardo_types::chat::StreamEvent;
 use bardo_types::ids::AccountId;
@@ -54,8 +54,8 @@ pub(crate) fn entry_of(upstream: Dialect, stream: &[u8]) -> Option<Vec<u8>> {
         usage: Usage::default(),
         cost: MicroUsd::new(128),
         class: SecurityClass::Standard,
-        kind: Kind::Market,
-        regime: Some(Regime::Calm),
+        kind: AnswerKind::Market,
+        regime: Some(MarketRegime::Calm),
         tags: Tags {
             domain: Some("defi".into()),
             tokens: ["ETH".into(), "USDC".into()].into(),
@@ -64,5 +64,8 @@ pub(crate) fn entry_of(upstream: Dialect, stream: &[u8]) -> Option<Vec<u8>> {
         degraded: Vec::new(),
         now_ms: 1_000,
     };
-    Some(write_entry(&Entry::new(fresh, &Lifetimes::default())))
+    Some(write_entry(&CachedAnswer::new(
+        fresh,
+        &Lifetimes::default(),
+    )))
 }

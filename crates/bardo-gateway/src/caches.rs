@@ -3,7 +3,7 @@
 use bardo_cache::scope::Namespace;
 use bardo_cache::sealed::Sealer;
 use bardo_cache::store::{Flush, Stats};
-use bardo_cache::tags::Tag;
+use bardo_cache::tags::CacheTag;
 use bardo_engine::AnswerCache;
 use bardo_telemetry::CacheGauges;
 use bardo_types::ids::AccountId;
@@ -73,10 +73,10 @@ impl FlushOrder {
         let account = account.map_err(|_| BadFlush("`account` is not an id of an account"))?;
         let name = |name: &Option<String>| name.as_deref().map(Into::into);
         let tags = [
-            name(&self.domain).map(Tag::Domain),
-            name(&self.token).map(Tag::Token),
-            name(&self.pool).map(Tag::Pool),
-            name(&self.playbook).map(Tag::Playbook),
+            name(&self.domain).map(CacheTag::Domain),
+            name(&self.token).map(CacheTag::Token),
+            name(&self.pool).map(CacheTag::Pool),
+            name(&self.playbook).map(CacheTag::Playbook),
         ];
         let mut orders: Vec<Flush> = tags
             .into_iter()
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(read(json!({ "all": true })), Ok(Flush::All));
         let tenant = Flush::Tenant(account("a"));
         assert_eq!(read(json!({ "account": "a" })), Ok(tenant));
-        let tag = Tag::Token("ETH".into());
+        let tag = CacheTag::Token("ETH".into());
         let order = Flush::Tag(Some(account("a")), tag.clone());
         assert_eq!(read(json!({ "account": "a", "token": "ETH" })), Ok(order));
         assert_eq!(read(json!({ "token": "ETH" })), Ok(Flush::Tag(None, tag)));

@@ -9,11 +9,11 @@ use bardo_types::json::RawJson;
 #[error("the bytes are no kept answer")]
 pub struct Corrupt;
 
-/// Writes what [`Input`] reads.
+/// Writes what [`ByteReader`] reads.
 #[derive(Default)]
-pub(super) struct Output(pub(super) Vec<u8>);
+pub(super) struct ByteWriter(pub(super) Vec<u8>);
 
-impl Output {
+impl ByteWriter {
     pub(super) fn byte(&mut self, byte: u8) {
         self.0.push(byte);
     }
@@ -53,9 +53,9 @@ impl Output {
 }
 
 /// Reads bytes of any origin. Allocates no more than the input is long.
-pub(super) struct Input<'a>(pub(super) &'a [u8]);
+pub(super) struct ByteReader<'a>(pub(super) &'a [u8]);
 
-impl<'a> Input<'a> {
+impl<'a> ByteReader<'a> {
     pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8], Corrupt> {
         let (taken, rest) = self.0.split_at_checked(len).ok_or(Corrupt)?;
         self.0 = rest;

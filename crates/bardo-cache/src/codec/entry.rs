@@ -5,13 +5,13 @@ use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
 
-use super::bytes::{Corrupt, Input, Output};
+use super::bytes::{ByteReader, ByteWriter, Corrupt};
 use super::event::{read_events, read_usage, write_usage};
-use crate::entry::Entry;
+use crate::entry::CachedAnswer;
 use crate::key::{self, Key};
 use crate::scope::{Namespace, Scope};
 use crate::tags::Tags;
-use crate::ttl::Kind;
+use crate::ttl::AnswerKind;
 
 /// Version of the layout below. Raised with every change of it or of an event.
 const LAYOUT: u16 = 1;
@@ -21,8 +21,8 @@ const LOSSES_MAX: usize = 1_024;
 
 /// The entry as bytes, not encrypted.
 #[must_use]
-pub fn write_entry(entry: &Entry) -> Vec<u8> {
-    let Entry {
+pub fn write_entry(entry: &CachedAnswer) -> Vec<u8> {
+    let CachedAnswer {
         key,
         namespace,
         tenant,
@@ -38,7 +38,7 @@ pub fn write_entry(entry: &Entry) -> Vec<u8> {
         ttl_ms,
         answer,
     } = entry;
-    let mut out = Output(Vec::with_capacity(256 + answer.len()));
+    let mut out = ByteWriter(Vec::with_capacity(256 + answer.len()));
     out.0.extend_from_slice(&LAYOUT.to_le_bytes());
     out.0.extend_from_slice(&key::VERSION.to_le_bytes());
     out.0.extend_from_slice(key.as_bytes());
@@ -68,8 +68,8 @@ pub fn write_entry(entry: &Entry) -> Vec<u8> {
 ///
 /// # Errors
 /// When the bytes are anything else.
-pub fn read_entry(bytes: &[u8]) -> Result<Entry, Corrupt> {
-    let mut input = Input(bytes);
+pub fn read_entry(bytes: &[u8]) -> Result<CachedAnswer, Corrupt> {
+    let mut input = ByteReader(bytes);
     let versions = [
         u16::from_le_bytes(input.array()?),
         u16::from_le_bytes(input.array()?),
@@ -82,7 +82,7 @@ pub fn read_entry(bytes: &[u8]) -> Result<Entry, Corrupt> {
     let scope = *Scope::ALL.get(scope).ok_or(Corrupt)?;
     let namespace = Namespace::restored(scope, input.array()?);
     let tenant = AccountId::parse(input.str()?).map_err(|_| Corrupt)?;
-    let entry = Entry {
+    let entry = CachedAnswer {
         key,
         namespace,
         tenant,
@@ -94,8 +94,8 @@ pub fn read_entry(bytes: &[u8]) -> Result<Entry, Corrupt> {
             .get(usize::from(input.byte()?))
             .ok_or(Corrupt)?,
         kind: match input.byte()? {
-            0 => Kind::Static,
-            1 => Kind::Market,
+            0 => AnswerKind::Static,
+            1 => AnswerKind::Market,
             _ => return Err(Corrupt),
         },
         tags: read_tags(&mut input)?,
@@ -111,7 +111,7 @@ pub fn read_entry(bytes: &[u8]) -> Result<Entry, Corrupt> {
     Ok(entry)
 }
 
-pub(super) fn read_money(input: &mut Input<'_>) -> Result<MicroUsd, Corrupt> {
+pub(super) fn read_money(input: &mut ByteReader<'_>) -> Result<MicroUsd, Corrupt> {
     let amount = MicroUsd::new(input.number()?);
     if amount > MicroUsd::MAX {
         return Err(Corrupt);
@@ -119,33 +119,33 @@ pub(super) fn read_money(input: &mut Input<'_>) -> Result<MicroUsd, Corrupt> {
     Ok(amount)
 }
 
-fn read_loss(input: &mut Input<'_>) -> Result<Degradation, Corrupt> {
+fn read_loss(input: &mut ByteReader<'_>) -> Result<Degradation, Corrupt> {
     Ok(Degradation {
         feature: input.text()?.into(),
         detail: input.text()?.into(),
     })
 }
 
-fn write_tags(out: &mut Output, tags: &Tags) {
+fn write_tags(out: &mut ByteWriter, tags: &Tags) {
     let Tags {
         domain,
         tokens,
         pools,
         playbook,
     } = tags;
-    out.option(domain.as_deref(), Output::text);
+    out.option(domain.as_deref(), ByteWriter::text);
     for list in [tokens, pools] {
         out.number(list.len() as u64);
         list.iter().for_each(|name| out.text(name));
     }
-    out.option(playbook.as_deref(), Output::text);
+    out.option(playbook.as_deref(), ByteWriter::text);
 }
 
-fn read_tags(input: &mut Input<'_>) -> Result<Tags, Corrupt> {
+fn read_tags(input: &mut ByteReader<'_>) -> Result<Tags, Corrupt> {
     Ok(Tags {
-        domain: input.option(Input::shared)?,
-        tokens: input.list(Tags::MOST, Input::shared)?.into(),
-        pools: input.list(Tags::MOST, Input::shared)?.into(),
-        playbook: input.option(Input::shared)?,
+        domain: input.option(ByteReader::shared)?,
+        tokens: input.list(Tags::MOST, ByteReader::shared)?.into(),
+        pools: input.list(Tags::MOST, ByteReader::shared)?.into(),
+        playbook: input.option(ByteReader::shared)?,
     })
 }

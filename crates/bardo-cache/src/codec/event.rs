@@ -4,7 +4,7 @@ use bardo_types::chat::{Citation, CitationSource, Finish, Opaque, ServerBlock, S
 use bardo_types::model::Dialect;
 use bardo_types::usage::Usage;
 
-use super::bytes::{Corrupt, Input, Output};
+use super::bytes::{ByteReader, ByteWriter, Corrupt};
 
 /// The events as bytes, without a version: memory alone holds them so.
 ///
@@ -12,7 +12,7 @@ use super::bytes::{Corrupt, Input, Output};
 /// [`Corrupt`], for an answer that failed is never served.
 #[must_use]
 pub fn write_events(events: &[StreamEvent]) -> Vec<u8> {
-    let mut out = Output(Vec::with_capacity(events.len() * 24));
+    let mut out = ByteWriter(Vec::with_capacity(events.len() * 24));
     for event in events {
         write_event(&mut out, event);
     }
@@ -24,7 +24,7 @@ pub fn write_events(events: &[StreamEvent]) -> Vec<u8> {
 /// # Errors
 /// When the bytes are no answer, or one that did not end.
 pub fn read_events(bytes: &[u8]) -> Result<Vec<StreamEvent>, Corrupt> {
-    let mut input = Input(bytes);
+    let mut input = ByteReader(bytes);
     let mut events = Vec::with_capacity(bytes.len() / 24 + 4);
     while !input.0.is_empty() {
         events.push(read_event(&mut input)?);
@@ -35,7 +35,7 @@ pub fn read_events(bytes: &[u8]) -> Result<Vec<StreamEvent>, Corrupt> {
     }
 }
 
-fn write_event(out: &mut Output, event: &StreamEvent) {
+fn write_event(out: &mut ByteWriter, event: &StreamEvent) {
     match event {
         StreamEvent::Start {
             id,
@@ -44,10 +44,10 @@ fn write_event(out: &mut Output, event: &StreamEvent) {
             service_tier,
         } => {
             out.byte(0);
-            out.option(id.as_deref(), Output::text);
-            out.option(model.as_deref(), Output::text);
-            out.option(*created, Output::number);
-            out.option(service_tier.as_deref(), Output::text);
+            out.option(id.as_deref(), ByteWriter::text);
+            out.option(model.as_deref(), ByteWriter::text);
+            out.option(*created, ByteWriter::number);
+            out.option(service_tier.as_deref(), ByteWriter::text);
         }
         StreamEvent::Reasoning {
             choice,
@@ -82,7 +82,7 @@ fn write_event(out: &mut Output, event: &StreamEvent) {
     }
 }
 
-fn write_rest(out: &mut Output, event: &StreamEvent) {
+fn write_rest(out: &mut ByteWriter, event: &StreamEvent) {
     match event {
         StreamEvent::ToolStart {
             choice,
@@ -137,8 +137,8 @@ fn write_rest(out: &mut Output, event: &StreamEvent) {
         } => {
             of_choice(out, 13, *choice);
             out.byte(finish_number(*reason));
-            out.option(stop_sequence.as_deref(), Output::text);
-            out.option(details.as_ref(), Output::json);
+            out.option(stop_sequence.as_deref(), ByteWriter::text);
+            out.option(details.as_ref(), ByteWriter::json);
         }
         StreamEvent::Done => out.byte(14),
         // No event has this number: the bytes are corrupt from here on.
@@ -146,18 +146,18 @@ fn write_rest(out: &mut Output, event: &StreamEvent) {
     }
 }
 
-fn of_choice(out: &mut Output, number: u8, choice: u32) {
+fn of_choice(out: &mut ByteWriter, number: u8, choice: u32) {
     out.byte(number);
     out.number(u64::from(choice));
 }
 
-fn read_event(input: &mut Input<'_>) -> Result<StreamEvent, Corrupt> {
+fn read_event(input: &mut ByteReader<'_>) -> Result<StreamEvent, Corrupt> {
     Ok(match input.byte()? {
         0 => StreamEvent::Start {
-            id: input.option(Input::text)?,
-            model: input.option(Input::text)?,
-            created: input.option(Input::number)?,
-            service_tier: input.option(Input::text)?,
+            id: input.option(ByteReader::text)?,
+            model: input.option(ByteReader::text)?,
+            created: input.option(ByteReader::number)?,
+            service_tier: input.option(ByteReader::text)?,
         },
         12 => StreamEvent::Usage(read_usage(input)?),
         14 => StreamEvent::Done,
@@ -168,7 +168,11 @@ fn read_event(input: &mut Input<'_>) -> Result<StreamEvent, Corrupt> {
     })
 }
 
-fn read_of_choice(input: &mut Input<'_>, number: u8, choice: u32) -> Result<StreamEvent, Corrupt> {
+fn read_of_choice(
+    input: &mut ByteReader<'_>,
+    number: u8,
+    choice: u32,
+) -> Result<StreamEvent, Corrupt> {
     Ok(match number {
         1 => StreamEvent::Reasoning {
             choice,
@@ -227,14 +231,14 @@ fn read_of_choice(input: &mut Input<'_>, number: u8, choice: u32) -> Result<Stre
         13 => StreamEvent::Finish {
             choice,
             reason: read_finish(input)?,
-            stop_sequence: input.option(Input::text)?,
-            details: input.option(Input::json)?,
+            stop_sequence: input.option(ByteReader::text)?,
+            details: input.option(ByteReader::json)?,
         },
         _ => return Err(Corrupt),
     })
 }
 
-fn write_opaque(out: &mut Output, opaque: &Opaque) {
+fn write_opaque(out: &mut ByteWriter, opaque: &Opaque) {
     match opaque {
         Opaque::AnthropicSignature(text) => {
             out.byte(0);
@@ -260,7 +264,7 @@ fn write_opaque(out: &mut Output, opaque: &Opaque) {
     }
 }
 
-fn read_opaque(input: &mut Input<'_>) -> Result<Opaque, Corrupt> {
+fn read_opaque(input: &mut ByteReader<'_>) -> Result<Opaque, Corrupt> {
     Ok(match input.byte()? {
         0 => Opaque::AnthropicSignature(input.text()?),
         1 => Opaque::AnthropicRedacted(input.text()?),
@@ -272,7 +276,7 @@ fn read_opaque(input: &mut Input<'_>) -> Result<Opaque, Corrupt> {
     })
 }
 
-fn write_citation(out: &mut Output, citation: &Citation) {
+fn write_citation(out: &mut ByteWriter, citation: &Citation) {
     let Citation {
         source,
         cited_text,
@@ -288,41 +292,41 @@ fn write_citation(out: &mut Output, citation: &Citation) {
             out.byte(0);
             out.text(url);
             out.text(title);
-            out.option(*start, Output::number);
-            out.option(*end, Output::number);
+            out.option(*start, ByteWriter::number);
+            out.option(*end, ByteWriter::number);
         }
         CitationSource::Document { index, title } => {
             out.byte(1);
             out.number(*index);
-            out.option(title.as_deref(), Output::text);
+            out.option(title.as_deref(), ByteWriter::text);
         }
         CitationSource::Other => out.byte(2),
     }
-    out.option(cited_text.as_deref(), Output::text);
+    out.option(cited_text.as_deref(), ByteWriter::text);
     out.option(raw.as_ref(), |out, (dialect, raw)| {
         out.byte(dialect_number(*dialect));
         out.json(raw);
     });
 }
 
-fn read_citation(input: &mut Input<'_>) -> Result<Citation, Corrupt> {
+fn read_citation(input: &mut ByteReader<'_>) -> Result<Citation, Corrupt> {
     let source = match input.byte()? {
         0 => CitationSource::Url {
             url: input.text()?,
             title: input.text()?,
-            start: input.option(Input::number)?,
-            end: input.option(Input::number)?,
+            start: input.option(ByteReader::number)?,
+            end: input.option(ByteReader::number)?,
         },
         1 => CitationSource::Document {
             index: input.number()?,
-            title: input.option(Input::text)?,
+            title: input.option(ByteReader::text)?,
         },
         2 => CitationSource::Other,
         _ => return Err(Corrupt),
     };
     Ok(Citation {
         source,
-        cited_text: input.option(Input::text)?,
+        cited_text: input.option(ByteReader::text)?,
         raw: input.option(|input| Ok((read_dialect(input)?, input.json()?)))?,
     })
 }
@@ -337,7 +341,7 @@ fn dialect_number(dialect: Dialect) -> u8 {
     }
 }
 
-fn read_dialect(input: &mut Input<'_>) -> Result<Dialect, Corrupt> {
+fn read_dialect(input: &mut ByteReader<'_>) -> Result<Dialect, Corrupt> {
     Ok(match input.byte()? {
         0 => Dialect::Chat,
         1 => Dialect::Responses,
@@ -360,7 +364,7 @@ fn finish_number(reason: Finish) -> u8 {
     }
 }
 
-fn read_finish(input: &mut Input<'_>) -> Result<Finish, Corrupt> {
+fn read_finish(input: &mut ByteReader<'_>) -> Result<Finish, Corrupt> {
     Ok(match input.byte()? {
         0 => Finish::Stop,
         1 => Finish::StopSequence,
@@ -373,7 +377,7 @@ fn read_finish(input: &mut Input<'_>) -> Result<Finish, Corrupt> {
     })
 }
 
-pub(super) fn write_usage(out: &mut Output, usage: &Usage) {
+pub(super) fn write_usage(out: &mut ByteWriter, usage: &Usage) {
     let Usage {
         fresh_input,
         cache_read,
@@ -406,29 +410,29 @@ pub(super) fn write_usage(out: &mut Output, usage: &Usage) {
         rejected_prediction,
         web_searches,
     ] {
-        out.option(*count, Output::number);
+        out.option(*count, ByteWriter::number);
     }
-    out.option(provider_cost_usd.as_deref(), Output::text);
+    out.option(provider_cost_usd.as_deref(), ByteWriter::text);
     out.option(
         byok_fee.map(bardo_types::money::MicroUsd::get),
-        Output::number,
+        ByteWriter::number,
     );
 }
 
-pub(super) fn read_usage(input: &mut Input<'_>) -> Result<Usage, Corrupt> {
+pub(super) fn read_usage(input: &mut ByteReader<'_>) -> Result<Usage, Corrupt> {
     Ok(Usage {
         fresh_input: input.number()?,
         cache_read: input.number()?,
         cache_write_5m: input.number()?,
         cache_write_1h: input.number()?,
         output: input.number()?,
-        reasoning: input.option(Input::number)?,
-        audio_input: input.option(Input::number)?,
-        audio_output: input.option(Input::number)?,
-        accepted_prediction: input.option(Input::number)?,
-        rejected_prediction: input.option(Input::number)?,
-        web_searches: input.option(Input::number)?,
-        provider_cost_usd: input.option(Input::text)?,
+        reasoning: input.option(ByteReader::number)?,
+        audio_input: input.option(ByteReader::number)?,
+        audio_output: input.option(ByteReader::number)?,
+        accepted_prediction: input.option(ByteReader::number)?,
+        rejected_prediction: input.option(ByteReader::number)?,
+        web_searches: input.option(ByteReader::number)?,
+        provider_cost_usd: input.option(ByteReader::text)?,
         byok_fee: input.option(super::entry::read_money)?,
     })
 }

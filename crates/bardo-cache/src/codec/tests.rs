@@ -7,11 +7,11 @@ use bardo_types::privacy::SecurityClass;
 use bardo_types::usage::Usage;
 
 use super::*;
-use crate::entry::{Entry, Fresh};
+use crate::entry::{CachedAnswer, Fresh};
 use crate::key::Key;
 use crate::scope::Namespace;
 use crate::tags::Tags;
-use crate::ttl::{Kind, Lifetimes, Regime};
+use crate::ttl::{AnswerKind, Lifetimes, MarketRegime};
 
 fn events() -> Vec<StreamEvent> {
     vec![
@@ -53,9 +53,9 @@ fn events() -> Vec<StreamEvent> {
     ]
 }
 
-fn entry() -> Entry {
+fn entry() -> CachedAnswer {
     let tenant = AccountId::parse("acct").unwrap();
-    Entry::new(
+    CachedAnswer::new(
         Fresh {
             key: Key::from_bytes([9; 32]),
             namespace: Namespace::agent(&tenant, "g"),
@@ -69,8 +69,8 @@ fn entry() -> Entry {
             },
             cost: MicroUsd::new(128),
             class: SecurityClass::Standard,
-            kind: Kind::Market,
-            regime: Some(Regime::Calm),
+            kind: AnswerKind::Market,
+            regime: Some(MarketRegime::Calm),
             tags: Tags {
                 domain: Some("defi".into()),
                 tokens: ["ETH".into(), "USDC".into()].into(),

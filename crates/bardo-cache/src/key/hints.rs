@@ -6,9 +6,9 @@ use bardo_types::profile::{InferenceProfile, ResponseSchema};
 use bardo_types::unit::UnitInterval;
 
 use super::Steering;
-use super::writer::Writer;
+use super::writer::KeyWriter;
 
-pub(super) fn write(writer: &mut Writer<'_>, hints: &RouteHints, steering: &Steering<'_>) {
+pub(super) fn write(writer: &mut KeyWriter<'_>, hints: &RouteHints, steering: &Steering<'_>) {
     let RouteHints {
         subsystem,
         task_class,
@@ -39,19 +39,19 @@ pub(super) fn write(writer: &mut Writer<'_>, hints: &RouteHints, steering: &Stee
     write_intent(writer, intent);
     writer.option(profile.as_deref(), write_profile);
     writer.option_text(domain.as_deref());
-    writer.option(*allow_downgrade, Writer::flag);
-    writer.option(*accept_degraded, Writer::flag);
-    writer.option(*max_cost_micro_usd, Writer::number);
+    writer.option(*allow_downgrade, KeyWriter::flag);
+    writer.option(*accept_degraded, KeyWriter::flag);
+    writer.option(*max_cost_micro_usd, KeyWriter::number);
     match steering {
         Steering::Raw => {
             writer.choice(0);
-            writer.option(vitality.map(UnitInterval::get), Writer::float);
+            writer.option(vitality.map(UnitInterval::get), KeyWriter::float);
             writer.option_text(phase.map(bardo_types::phase::Phase::as_str));
-            writer.option(*sustainability, Writer::float);
+            writer.option(*sustainability, KeyWriter::float);
             for count in [call_index, call_count, cycle] {
-                writer.option(count.map(u64::from), Writer::number);
+                writer.option(count.map(u64::from), KeyWriter::number);
             }
-            writer.option(*stakes_micro_usd, Writer::number);
+            writer.option(*stakes_micro_usd, KeyWriter::number);
         }
         Steering::Resolved(profile) => {
             writer.choice(1);
@@ -60,7 +60,7 @@ pub(super) fn write(writer: &mut Writer<'_>, hints: &RouteHints, steering: &Stee
     }
 }
 
-fn write_intent(writer: &mut Writer<'_>, intent: &IntentHints) {
+fn write_intent(writer: &mut KeyWriter<'_>, intent: &IntentHints) {
     let IntentHints {
         model,
         require,
@@ -79,12 +79,12 @@ fn write_intent(writer: &mut Writer<'_>, intent: &IntentHints) {
         });
     }
     writer.option_text(quality.map(bardo_types::intent::Quality::as_str));
-    writer.option(*max_latency_ms, Writer::number);
-    writer.option(cost_sensitivity.map(UnitInterval::get), Writer::float);
-    writer.option(*low_effort, Writer::flag);
+    writer.option(*max_latency_ms, KeyWriter::number);
+    writer.option(cost_sensitivity.map(UnitInterval::get), KeyWriter::float);
+    writer.option(*low_effort, KeyWriter::flag);
 }
 
-fn write_profile(writer: &mut Writer<'_>, profile: &InferenceProfile) {
+fn write_profile(writer: &mut KeyWriter<'_>, profile: &InferenceProfile) {
     let InferenceProfile {
         temperature,
         top_p,
@@ -112,11 +112,11 @@ fn write_profile(writer: &mut Writer<'_>, profile: &InferenceProfile) {
         frequency_penalty,
         presence_penalty,
     ] {
-        writer.option(*number, Writer::float);
+        writer.option(*number, KeyWriter::float);
     }
-    writer.option(top_k.map(u64::from), Writer::number);
+    writer.option(top_k.map(u64::from), KeyWriter::number);
     writer.option_text(reasoning_effort.map(bardo_types::model::Effort::as_str));
-    writer.option(*visible_thinking, Writer::flag);
+    writer.option(*visible_thinking, KeyWriter::flag);
     writer.option(
         response_schema.as_ref(),
         |writer, shape: &ResponseSchema| {
@@ -130,12 +130,12 @@ fn write_profile(writer: &mut Writer<'_>, profile: &InferenceProfile) {
             writer.flag(*strict);
         },
     );
-    writer.option(*max_tokens, Writer::number);
+    writer.option(*max_tokens, KeyWriter::number);
     writer.option(stop_sequences.as_deref(), |writer, texts: &[String]| {
         writer.list(texts.iter(), |writer, text| writer.text(text));
     });
-    writer.option(*web_search, Writer::flag);
-    writer.option(*tee_mode, Writer::flag);
+    writer.option(*web_search, KeyWriter::flag);
+    writer.option(*tee_mode, KeyWriter::flag);
     writer.option_text(predicted_output.as_deref());
-    writer.option(*seed, Writer::number);
+    writer.option(*seed, KeyWriter::number);
 }

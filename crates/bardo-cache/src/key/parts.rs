@@ -8,7 +8,7 @@ use bardo_types::chat::{
 };
 use bardo_types::json::RawJson;
 
-use super::writer::Writer;
+use super::writer::KeyWriter;
 
 /// Whether a part carries members that only the dialect of the request understands.
 pub(super) fn has_own_words(part: &Part) -> bool {
@@ -19,7 +19,7 @@ pub(super) fn has_own_words(part: &Part) -> bool {
 }
 
 /// Writes one part. Texts of a system message lose what the caller declared ephemeral.
-pub(super) fn write(writer: &mut Writer<'_>, part: &Part, is_system: bool) {
+pub(super) fn write(writer: &mut KeyWriter<'_>, part: &Part, is_system: bool) {
     match part {
         Part::Text(text) => {
             writer.choice(0);
@@ -68,7 +68,7 @@ pub(super) fn write(writer: &mut Writer<'_>, part: &Part, is_system: bool) {
     }
 }
 
-fn write_text(writer: &mut Writer<'_>, text: &Text, is_system: bool) {
+fn write_text(writer: &mut KeyWriter<'_>, text: &Text, is_system: bool) {
     let Text {
         text,
         citations,
@@ -84,7 +84,7 @@ fn write_text(writer: &mut Writer<'_>, text: &Text, is_system: bool) {
     writer.option(opaque.as_ref(), write_opaque);
 }
 
-fn write_citation(writer: &mut Writer<'_>, citation: &Citation) {
+fn write_citation(writer: &mut KeyWriter<'_>, citation: &Citation) {
     let Citation {
         source,
         cited_text,
@@ -100,8 +100,8 @@ fn write_citation(writer: &mut Writer<'_>, citation: &Citation) {
             writer.choice(0);
             writer.text(url);
             writer.text(title);
-            writer.option(*start, Writer::number);
-            writer.option(*end, Writer::number);
+            writer.option(*start, KeyWriter::number);
+            writer.option(*end, KeyWriter::number);
         }
         CitationSource::Document { index, title } => {
             writer.choice(1);
@@ -117,7 +117,7 @@ fn write_citation(writer: &mut Writer<'_>, citation: &Citation) {
     });
 }
 
-fn write_media(writer: &mut Writer<'_>, source: &MediaSource) {
+fn write_media(writer: &mut KeyWriter<'_>, source: &MediaSource) {
     match source {
         MediaSource::Base64 { media_type, data } => {
             writer.choice(0);
@@ -135,7 +135,7 @@ fn write_media(writer: &mut Writer<'_>, source: &MediaSource) {
     }
 }
 
-fn write_image(writer: &mut Writer<'_>, image: &Image) {
+fn write_image(writer: &mut KeyWriter<'_>, image: &Image) {
     let Image {
         source,
         detail,
@@ -145,7 +145,7 @@ fn write_image(writer: &mut Writer<'_>, image: &Image) {
     writer.option_text(detail.as_deref());
 }
 
-fn write_document(writer: &mut Writer<'_>, document: &Document) {
+fn write_document(writer: &mut KeyWriter<'_>, document: &Document) {
     let Document {
         source,
         title,
@@ -172,7 +172,7 @@ fn write_document(writer: &mut Writer<'_>, document: &Document) {
     writer.flag(*citations);
 }
 
-fn write_search_result(writer: &mut Writer<'_>, result: &SearchResult) {
+fn write_search_result(writer: &mut KeyWriter<'_>, result: &SearchResult) {
     let SearchResult {
         source,
         title,
@@ -188,7 +188,7 @@ fn write_search_result(writer: &mut Writer<'_>, result: &SearchResult) {
     writer.flag(*citations);
 }
 
-fn write_reasoning(writer: &mut Writer<'_>, reasoning: &Reasoning) {
+fn write_reasoning(writer: &mut KeyWriter<'_>, reasoning: &Reasoning) {
     let Reasoning {
         text,
         summary,
@@ -199,7 +199,7 @@ fn write_reasoning(writer: &mut Writer<'_>, reasoning: &Reasoning) {
     writer.option(opaque.as_ref(), write_opaque);
 }
 
-fn write_opaque(writer: &mut Writer<'_>, opaque: &Opaque) {
+fn write_opaque(writer: &mut KeyWriter<'_>, opaque: &Opaque) {
     match opaque {
         Opaque::AnthropicSignature(text) => {
             writer.choice(0);
@@ -225,7 +225,7 @@ fn write_opaque(writer: &mut Writer<'_>, opaque: &Opaque) {
     }
 }
 
-fn write_tool_call(writer: &mut Writer<'_>, call: &ToolCall) {
+fn write_tool_call(writer: &mut KeyWriter<'_>, call: &ToolCall) {
     let ToolCall {
         id,
         name,
@@ -250,7 +250,7 @@ fn write_tool_call(writer: &mut Writer<'_>, call: &ToolCall) {
     writer.members(extra);
 }
 
-fn write_tool_result(writer: &mut Writer<'_>, result: &ToolResult) {
+fn write_tool_result(writer: &mut KeyWriter<'_>, result: &ToolResult) {
     let ToolResult {
         call_id,
         parts,
@@ -265,7 +265,7 @@ fn write_tool_result(writer: &mut Writer<'_>, result: &ToolResult) {
 }
 
 /// Notes of the caller, without the members whose whole value was declared ephemeral.
-pub(super) fn write_metadata(writer: &mut Writer<'_>, metadata: &RawJson) {
+pub(super) fn write_metadata(writer: &mut KeyWriter<'_>, metadata: &RawJson) {
     let is_declared = |value: &RawJson| {
         value
             .read::<String>()

@@ -7,9 +7,9 @@ use bardo_types::chat::{
 use bardo_types::model::Effort;
 
 use super::parts;
-use super::writer::Writer;
+use super::writer::KeyWriter;
 
-pub(super) fn write(writer: &mut Writer<'_>, request: &ChatRequest) {
+pub(super) fn write(writer: &mut KeyWriter<'_>, request: &ChatRequest) {
     let ChatRequest {
         dialect,
         model,
@@ -49,25 +49,25 @@ pub(super) fn write(writer: &mut Writer<'_>, request: &ChatRequest) {
     writer.list(messages.iter(), write_message);
     writer.list(tools.iter(), write_tool);
     writer.option(tool_choice.as_ref(), write_tool_choice);
-    writer.option(*parallel_tool_calls, Writer::flag);
-    writer.option(*max_output_tokens, Writer::number);
+    writer.option(*parallel_tool_calls, KeyWriter::flag);
+    writer.option(*max_output_tokens, KeyWriter::number);
     write_sampling(writer, sampling);
     writer.list(stop.iter(), |writer, text| writer.text(text));
-    writer.option(n.map(u64::from), Writer::number);
+    writer.option(n.map(u64::from), KeyWriter::number);
     writer.option(*logprobs, |writer, Logprobs { top }| {
-        writer.option(top, Writer::choice);
+        writer.option(top, KeyWriter::choice);
     });
     write_reasoning(writer, reasoning);
     write_output(writer, output);
     writer.option_text(verbosity.map(Verbosity::as_str));
-    writer.option(end_user.as_deref(), Writer::declarable);
+    writer.option(end_user.as_deref(), KeyWriter::declarable);
     writer.option(metadata.as_ref(), parts::write_metadata);
     for raw in [prediction, modalities, audio] {
         writer.option_json(raw.as_ref());
     }
     writer.option_text(service_tier.as_deref());
-    writer.option(*store, Writer::flag);
-    writer.option(*web_search, Writer::flag);
+    writer.option(*store, KeyWriter::flag);
+    writer.option(*web_search, KeyWriter::flag);
     writer.members(extra);
     let speaks_its_dialect = service_tier.is_some() || !extra.is_empty() || has_own_words(request);
     writer.option_text(speaks_its_dialect.then(|| dialect.as_str()));
@@ -88,7 +88,7 @@ fn has_own_words(request: &ChatRequest) -> bool {
         || request.any_part(parts::has_own_words)
 }
 
-fn write_message(writer: &mut Writer<'_>, message: &Message) {
+fn write_message(writer: &mut KeyWriter<'_>, message: &Message) {
     let Message {
         role,
         parts,
@@ -110,7 +110,7 @@ fn write_message(writer: &mut Writer<'_>, message: &Message) {
     writer.option_json(output_config.as_ref());
 }
 
-fn write_tool(writer: &mut Writer<'_>, tool: &Tool) {
+fn write_tool(writer: &mut KeyWriter<'_>, tool: &Tool) {
     match tool {
         Tool::Function {
             name,
@@ -124,7 +124,7 @@ fn write_tool(writer: &mut Writer<'_>, tool: &Tool) {
             writer.text(name);
             writer.option_text(description.as_deref());
             writer.option_json(schema.as_ref());
-            writer.option(*strict, Writer::flag);
+            writer.option(*strict, KeyWriter::flag);
             writer.members(extra);
         }
         Tool::Custom {
@@ -152,7 +152,7 @@ fn write_tool(writer: &mut Writer<'_>, tool: &Tool) {
     }
 }
 
-fn write_tool_choice(writer: &mut Writer<'_>, choice: &ToolChoice) {
+fn write_tool_choice(writer: &mut KeyWriter<'_>, choice: &ToolChoice) {
     match choice {
         ToolChoice::Auto => writer.choice(0),
         ToolChoice::None => writer.choice(1),
@@ -169,7 +169,7 @@ fn write_tool_choice(writer: &mut Writer<'_>, choice: &ToolChoice) {
     }
 }
 
-fn write_sampling(writer: &mut Writer<'_>, sampling: &Sampling) {
+fn write_sampling(writer: &mut KeyWriter<'_>, sampling: &Sampling) {
     let Sampling {
         temperature,
         top_p,
@@ -196,7 +196,7 @@ fn write_sampling(writer: &mut Writer<'_>, sampling: &Sampling) {
     }
 }
 
-fn write_reasoning(writer: &mut Writer<'_>, reasoning: &ReasoningRequest) {
+fn write_reasoning(writer: &mut KeyWriter<'_>, reasoning: &ReasoningRequest) {
     let ReasoningRequest {
         mode,
         effort,
@@ -224,7 +224,7 @@ fn write_reasoning(writer: &mut Writer<'_>, reasoning: &ReasoningRequest) {
     writer.flag(*encrypted);
 }
 
-fn write_output(writer: &mut Writer<'_>, output: &OutputFormat) {
+fn write_output(writer: &mut KeyWriter<'_>, output: &OutputFormat) {
     match output {
         OutputFormat::Text => writer.choice(0),
         OutputFormat::JsonObject => writer.choice(1),
@@ -238,7 +238,7 @@ fn write_output(writer: &mut Writer<'_>, output: &OutputFormat) {
             writer.option_text(name.as_deref());
             writer.option_text(description.as_deref());
             writer.json(schema);
-            writer.option(*strict, Writer::flag);
+            writer.option(*strict, KeyWriter::flag);
         }
     }
 }

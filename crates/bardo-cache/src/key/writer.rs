@@ -8,13 +8,13 @@ const CONTEXT: &str = "bardo-cache key 1";
 const BLOCK: usize = 32 * 1024;
 
 /// Writes fields with their lengths.
-pub(super) struct Writer<'a> {
+pub(super) struct KeyWriter<'a> {
     hasher: blake3::Hasher,
     block: Vec<u8>,
     pub(super) ephemeral: &'a [String],
 }
 
-impl<'a> Writer<'a> {
+impl<'a> KeyWriter<'a> {
     pub(super) fn new(ephemeral: &'a [String]) -> Self {
         Self {
             hasher: blake3::Hasher::new_derive_key(CONTEXT),

@@ -13,8 +13,8 @@ fn request() -> ChatRequest {
     request
 }
 
-fn cold(request: &ChatRequest) -> Question<'_> {
-    Question {
+fn cold(request: &ChatRequest) -> CacheCandidate<'_> {
+    CacheCandidate {
         request,
         body_bytes: 300,
         wish: None,
@@ -49,7 +49,7 @@ fn subsystem(name: &str, group: &str, creative: bool) -> Subsystem {
 fn without_a_wish_temperature_zero_alone_is_eligible() {
     let request = request();
     let at = |temperature| {
-        may_use(&Question {
+        may_use(&CacheCandidate {
             temperature,
             ..cold(&request)
         })
@@ -66,7 +66,7 @@ fn a_wish_or_a_profile_reaches_up_to_point_seven() {
     let request = request();
     for wish in [Wish::Default, Wish::NoCache, Wish::OnlyIfCached] {
         let at = |temperature| {
-            may_use(&Question {
+            may_use(&CacheCandidate {
                 wish: Some(wish),
                 temperature,
                 ..cold(&request)
@@ -77,7 +77,7 @@ fn a_wish_or_a_profile_reaches_up_to_point_seven() {
         assert_eq!(at(Some(0.71)), Err(Never::Warm));
     }
     let profile = |temperature| {
-        may_use(&Question {
+        may_use(&CacheCandidate {
             has_profile: true,
             temperature,
             ..cold(&request)
@@ -95,12 +95,12 @@ fn a_wish_or_a_profile_reaches_up_to_point_seven() {
 #[test]
 fn a_long_prompt_is_looked_up_where_that_was_asked_for() {
     let request = request();
-    let long = Question {
+    let long = CacheCandidate {
         body_bytes: LONG_BODY_BYTES + 1,
         ..cold(&request)
     };
     assert_eq!(may_use(&long), Err(Never::Long));
-    let asked = Question {
+    let asked = CacheCandidate {
         wish: Some(Wish::Default),
         ..long
     };
@@ -112,7 +112,7 @@ fn classes_tasks_and_subsystems_that_must_not_be_kept_are_not() {
     let request = request();
     let none = cold(&request);
     let class = |class, keeps_private| {
-        may_use(&Question {
+        may_use(&CacheCandidate {
             class,
             keeps_private,
             ..none
@@ -124,10 +124,13 @@ fn classes_tasks_and_subsystems_that_must_not_be_kept_are_not() {
     assert_eq!(class(SecurityClass::E2ee, true), Err(Never::Private));
     for task in [TaskClass::Trade, TaskClass::Testament, TaskClass::Incident] {
         let task = Some(task);
-        assert_eq!(may_use(&Question { task, ..none }), Err(Never::Critical));
+        assert_eq!(
+            may_use(&CacheCandidate { task, ..none }),
+            Err(Never::Critical)
+        );
     }
     let task = Some(TaskClass::Heartbeat);
-    assert_eq!(may_use(&Question { task, ..none }), Ok(()));
+    assert_eq!(may_use(&CacheCandidate { task, ..none }), Ok(()));
     for (name, group, creative, expected) in [
         ("risk", "risk", false, Err(Never::Critical)),
         ("death", "death", false, Err(Never::Critical)),
@@ -138,20 +141,27 @@ fn classes_tasks_and_subsystems_that_must_not_be_kept_are_not() {
     ] {
         let part = subsystem(name, group, creative);
         let subsystem = Some(&part);
-        assert_eq!(may_use(&Question { subsystem, ..none }), expected, "{name}");
+        assert_eq!(
+            may_use(&CacheCandidate { subsystem, ..none }),
+            expected,
+            "{name}"
+        );
     }
-    let critical = Question {
+    let critical = CacheCandidate {
         critical: true,
         ..none
     };
     assert_eq!(may_use(&critical), Err(Never::Critical));
-    let flagged = Question {
+    let flagged = CacheCandidate {
         flagged: true,
         ..none
     };
     assert_eq!(may_use(&flagged), Err(Never::Flagged));
     let wish = Some(Wish::NoStore);
-    assert_eq!(may_use(&Question { wish, ..none }), Err(Never::NoStore));
+    assert_eq!(
+        may_use(&CacheCandidate { wish, ..none }),
+        Err(Never::NoStore)
+    );
 }
 
 #[test]
@@ -232,7 +242,7 @@ const LONG: &str = "A sentence that is long enough to have ten tokens in it.";
 
 #[track_caller]
 fn stores(events: &[StreamEvent], usage: Option<Usage>, expected: Result<(), Never>) {
-    let answered = Answered {
+    let answered = CacheOffer {
         events,
         usage: usage.as_ref(),
         matches_schema: None,
@@ -323,7 +333,7 @@ fn an_answer_of_fewer_than_ten_tokens_is_not_stored() {
 fn an_answer_that_breaks_the_schema_is_not_stored() {
     let events = [text(LONG), finish(Finish::Stop), StreamEvent::Done];
     for (matches_schema, expected) in [(Some(false), Err(Never::Invalid)), (Some(true), Ok(()))] {
-        let answered = Answered {
+        let answered = CacheOffer {
             events: &events,
             usage: None,
             matches_schema,

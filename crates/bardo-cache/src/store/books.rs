@@ -6,25 +6,25 @@ use std::sync::Arc;
 
 use bardo_types::ids::AccountId;
 
-use super::stats::Counters;
-use crate::entry::Entry;
+use super::stats::CacheCounters;
+use crate::entry::CachedAnswer;
 use crate::key::Key;
 use crate::scope::Namespace;
-use crate::tags::Tag;
-use crate::ttl::Kind;
+use crate::tags::CacheTag;
+use crate::ttl::AnswerKind;
 
 /// What to remove. Without a tenant an operator's flush reaches all tenants; a tenant's own flush
 /// always names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Flush {
-    /// All entries.
+    /// Removes the entries of all tenants.
     All,
     /// All entries that a tenant paid for.
     Tenant(AccountId),
     /// The entries of one namespace that a tenant paid for: one agent, one clade.
     Namespace(AccountId, Namespace),
     /// The entries that depend on something.
-    Tag(Option<AccountId>, Tag),
+    Tag(Option<AccountId>, CacheTag),
     /// The entries whose lifetime depends on the regime.
     Market(Option<AccountId>),
 }
@@ -47,7 +47,7 @@ const IDLE_TENANTS: usize = 4_096;
 const SPARED: usize = 16;
 
 #[derive(Default)]
-pub(super) struct Books {
+pub(super) struct EntryIndex {
     tenants: HashMap<AccountId, Tenant>,
     /// Tenants by their bytes, for the largest.
     by_bytes: BTreeSet<(u64, AccountId)>,
@@ -62,23 +62,23 @@ struct Tenant {
     /// Keys by age, the oldest first.
     by_age: BTreeMap<u64, Key>,
     groups: HashMap<u64, HashSet<Key>>,
-    counters: Arc<Counters>,
+    counters: Arc<CacheCounters>,
 }
 
 /// An entry's place in the books.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct IndexPlace {
     pub(super) age: u64,
     pub(super) bytes: u64,
-    pub(super) counters: Arc<Counters>,
+    pub(super) counters: Arc<CacheCounters>,
 }
 
-impl Books {
+impl EntryIndex {
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    pub(super) fn add(&mut self, entry: &Entry) -> Place {
+    pub(super) fn add(&mut self, entry: &CachedAnswer) -> IndexPlace {
         let groups = self.groups_of(entry);
         let bytes = entry.bytes() as u64;
         let age = self.next;
@@ -91,14 +91,14 @@ impl Books {
         let counters = Arc::clone(&tenant.counters);
         self.resize(&entry.tenant, |held| held + bytes);
         self.bytes += bytes;
-        Place {
+        IndexPlace {
             age,
             bytes,
             counters,
         }
     }
 
-    pub(super) fn remove(&mut self, entry: &Entry, place: &Place) {
+    pub(super) fn remove(&mut self, entry: &CachedAnswer, place: &IndexPlace) {
         let groups = self.groups_of(entry);
         let Some(tenant) = self.tenants.get_mut(&entry.tenant) else {
             return;
@@ -159,7 +159,7 @@ impl Books {
     }
 
     /// Moves an entry to the young end, as one that was hit since.
-    pub(super) fn spare(&mut self, entry: &Entry, place: &mut Place) {
+    pub(super) fn spare(&mut self, entry: &CachedAnswer, place: &mut IndexPlace) {
         let young = self.next;
         if let Some(tenant) = self.tenants.get_mut(&entry.tenant)
             && let Some(key) = tenant.by_age.remove(&place.age)
@@ -188,7 +188,9 @@ impl Books {
                 .iter()
                 .flat_map(|tag| self.grouped(name.as_ref(), self.hasher.hash_one(tag)))
                 .collect(),
-            Flush::Market(name) => self.grouped(name.as_ref(), self.hasher.hash_one(Kind::Market)),
+            Flush::Market(name) => {
+                self.grouped(name.as_ref(), self.hasher.hash_one(AnswerKind::Market))
+            }
         }
     }
 
@@ -206,10 +208,10 @@ impl Books {
     }
 
     /// The groups that a flush finds an entry by.
-    fn groups_of(&self, entry: &Entry) -> Vec<u64> {
+    fn groups_of(&self, entry: &CachedAnswer) -> Vec<u64> {
         let mut groups = vec![self.hasher.hash_one(entry.namespace)];
-        if entry.kind == Kind::Market {
-            groups.push(self.hasher.hash_one(Kind::Market));
+        if entry.kind == AnswerKind::Market {
+            groups.push(self.hasher.hash_one(AnswerKind::Market));
         }
         groups.extend(
             entry
@@ -221,7 +223,7 @@ impl Books {
     }
 
     /// The counts of a tenant that has stored something.
-    pub(super) fn counters(&self, name: &AccountId) -> Option<Arc<Counters>> {
+    pub(super) fn counters(&self, name: &AccountId) -> Option<Arc<CacheCounters>> {
         Some(Arc::clone(&self.tenants.get(name)?.counters))
     }
 

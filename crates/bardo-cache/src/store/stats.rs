@@ -7,7 +7,7 @@ use bardo_types::money::MicroUsd;
 pub struct Stats {
     /// Entries that are kept.
     pub entries: u64,
-    /// Their bytes.
+    /// Bytes of those entries.
     pub bytes: u64,
     /// Look-ups that found an entry.
     pub hits: u64,
@@ -27,7 +27,7 @@ pub struct Stats {
 
 /// Counts of a store or of a tenant.
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct CacheCounters {
     pub(super) hits: AtomicU64,
     pub(super) misses: AtomicU64,
     pub(super) stored: AtomicU64,
@@ -37,7 +37,7 @@ pub(super) struct Counters {
     saved: AtomicU64,
 }
 
-impl Counters {
+impl CacheCounters {
     pub(super) fn count(counter: &AtomicU64) {
         counter.fetch_add(1, Ordering::Relaxed);
     }

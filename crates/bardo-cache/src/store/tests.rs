@@ -6,8 +6,8 @@ use bardo_types::usage::Usage;
 
 use super::*;
 use crate::scope::Namespace;
-use crate::tags::{Tag, Tags};
-use crate::ttl::Kind;
+use crate::tags::{CacheTag, Tags};
+use crate::ttl::AnswerKind;
 
 const NOW: u64 = 1_000_000;
 
@@ -38,8 +38,8 @@ struct Offer {
     tenant: AccountId,
     namespace: Namespace,
     class: SecurityClass,
-    kind: Kind,
-    regime: Option<Regime>,
+    kind: AnswerKind,
+    regime: Option<MarketRegime>,
     tags: Tags,
     bytes: usize,
     now_ms: u64,
@@ -53,7 +53,7 @@ impl Offer {
             namespace: Namespace::tenant(&tenant),
             tenant,
             class: SecurityClass::Standard,
-            kind: Kind::Static,
+            kind: AnswerKind::Static,
             regime: None,
             tags: Tags::default(),
             bytes: 1_000,
@@ -61,7 +61,7 @@ impl Offer {
         }
     }
 
-    fn put(&self, store: &Store) -> Result<Arc<Entry>, Never> {
+    fn put(&self, store: &Store) -> Result<Arc<CachedAnswer>, Never> {
         store.insert(Fresh {
             key: self.key,
             namespace: self.namespace,
@@ -80,8 +80,8 @@ impl Offer {
         })
     }
 
-    fn reading(&self, now_ms: u64) -> Reading<'_> {
-        Reading {
+    fn reading(&self, now_ms: u64) -> CacheReader<'_> {
+        CacheReader {
             tenant: &self.tenant,
             namespace: &self.namespace,
             class: self.class,
@@ -90,7 +90,7 @@ impl Offer {
         }
     }
 
-    fn get(&self, store: &Store, now_ms: u64) -> Option<Hit> {
+    fn get(&self, store: &Store, now_ms: u64) -> Option<CacheHit> {
         store.get(&self.key, &self.reading(now_ms))
     }
 }
@@ -138,15 +138,15 @@ fn an_answer_comes_back_with_its_age_and_what_it_saves() {
 fn an_entry_ends_with_its_life_at_store_or_at_read_whichever_is_first() {
     let store = small(1 << 20);
     let calm = Offer {
-        kind: Kind::Market,
-        regime: Some(Regime::Calm),
+        kind: AnswerKind::Market,
+        regime: Some(MarketRegime::Calm),
         ..Offer::of("a", 1)
     };
     calm.put(&store).unwrap();
     assert!(calm.get(&store, NOW + 299_999).is_some());
     assert!(calm.get(&store, NOW + 300_000).is_none());
     let crisis = Offer {
-        regime: Some(Regime::Crisis),
+        regime: Some(MarketRegime::Crisis),
         ..calm.clone()
     };
     assert!(crisis.get(&store, NOW + 29_999).is_some());
@@ -309,11 +309,11 @@ fn an_entry_that_is_hit_outlives_its_tenants_others() {
     }
 }
 
-fn tagged(tenant: &str, number: u64, tags: Tags, kind: Kind) -> Offer {
+fn tagged(tenant: &str, number: u64, tags: Tags, kind: AnswerKind) -> Offer {
     Offer {
         tags,
         kind,
-        regime: Some(Regime::Calm),
+        regime: Some(MarketRegime::Calm),
         ..Offer::of(tenant, number)
     }
 }
@@ -332,12 +332,12 @@ fn tokens(names: &[&str]) -> Tags {
 fn flushed(flush: &Flush, left: &[usize]) {
     let store = small(1 << 20);
     let offers = [
-        tagged("a", 0, tokens(&["ETH", "USDC"]), Kind::Market),
-        tagged("a", 1, tokens(&["BTC"]), Kind::Static),
-        tagged("b", 2, tokens(&["ETH"]), Kind::Market),
+        tagged("a", 0, tokens(&["ETH", "USDC"]), AnswerKind::Market),
+        tagged("a", 1, tokens(&["BTC"]), AnswerKind::Static),
+        tagged("b", 2, tokens(&["ETH"]), AnswerKind::Market),
         Offer {
             namespace: Namespace::agent(&account("a"), "g"),
-            ..tagged("a", 3, Tags::default(), Kind::Static)
+            ..tagged("a", 3, Tags::default(), AnswerKind::Static)
         },
     ];
     for offer in &offers {
@@ -368,12 +368,15 @@ fn a_flush_removes_what_it_names_and_nothing_else() {
         &Flush::Namespace(account("b"), Namespace::agent(&account("a"), "g")),
         &[0, 1, 2, 3],
     );
-    flushed(&Flush::Tag(None, Tag::Token("eth".into())), &[1, 3]);
-    flushed(&Flush::Tag(a(), Tag::Token("ETH".into())), &[1, 2, 3]);
-    flushed(&Flush::Tag(None, Tag::Domain("DeFi".into())), &[3]);
-    flushed(&Flush::Tag(None, Tag::Pool("0xABC".into())), &[3]);
-    flushed(&Flush::Tag(None, Tag::Playbook("p1".into())), &[3]);
-    flushed(&Flush::Tag(None, Tag::Playbook("p2".into())), &[0, 1, 2, 3]);
+    flushed(&Flush::Tag(None, CacheTag::Token("eth".into())), &[1, 3]);
+    flushed(&Flush::Tag(a(), CacheTag::Token("ETH".into())), &[1, 2, 3]);
+    flushed(&Flush::Tag(None, CacheTag::Domain("DeFi".into())), &[3]);
+    flushed(&Flush::Tag(None, CacheTag::Pool("0xABC".into())), &[3]);
+    flushed(&Flush::Tag(None, CacheTag::Playbook("p1".into())), &[3]);
+    flushed(
+        &Flush::Tag(None, CacheTag::Playbook("p2".into())),
+        &[0, 1, 2, 3],
+    );
     flushed(&Flush::Market(None), &[1, 3]);
     flushed(&Flush::Market(a()), &[1, 2, 3]);
 }
@@ -381,9 +384,12 @@ fn a_flush_removes_what_it_names_and_nothing_else() {
 #[test]
 fn an_entry_with_too_many_names_is_flushed_with_each_of_its_kind() {
     let store = small(1 << 20);
-    let offer = tagged("a", 0, tokens(&[crate::tags::ANY]), Kind::Market);
+    let offer = tagged("a", 0, tokens(&[crate::tags::ANY]), AnswerKind::Market);
     offer.put(&store).unwrap();
-    assert_eq!(store.flush(&Flush::Tag(None, Tag::Token("PEPE".into()))), 1);
+    assert_eq!(
+        store.flush(&Flush::Tag(None, CacheTag::Token("PEPE".into()))),
+        1
+    );
 }
 
 #[test]
@@ -423,7 +429,7 @@ fn expired_entries_are_swept() {
 fn an_entry_of_a_second_level_is_checked_as_any_other() {
     let store = small(1 << 20);
     let offer = Offer::of("a", 1);
-    let entry = Entry::clone(&offer.put(&small(1 << 20)).unwrap());
+    let entry = CachedAnswer::clone(&offer.put(&small(1 << 20)).unwrap());
     let now = offer.reading(NOW + 9);
     let other = Offer::of("b", 1);
     assert!(

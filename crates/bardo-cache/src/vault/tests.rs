@@ -8,13 +8,13 @@ use bardo_types::usage::Usage;
 use super::*;
 use crate::entry::Fresh;
 use crate::tags::Tags;
-use crate::ttl::{Lifetimes, Regime};
+use crate::ttl::{Lifetimes, MarketRegime};
 
 fn vault(byte: u8) -> Vault {
     Vault::new(&[byte; 32]).unwrap()
 }
 
-fn entry(tenant: &str, kind: Kind, tokens: &[&str]) -> Entry {
+fn entry(tenant: &str, kind: AnswerKind, tokens: &[&str]) -> CachedAnswer {
     let tenant = AccountId::parse(tenant).unwrap();
     let fresh = Fresh {
         key: Key::from_bytes([7; 32]),
@@ -39,7 +39,7 @@ fn entry(tenant: &str, kind: Kind, tokens: &[&str]) -> Entry {
         cost: MicroUsd::new(1),
         class: SecurityClass::Standard,
         kind,
-        regime: Some(Regime::Calm),
+        regime: Some(MarketRegime::Calm),
         tags: Tags {
             domain: Some("defi".into()),
             tokens: tokens.iter().map(|&token| token.into()).collect(),
@@ -48,12 +48,12 @@ fn entry(tenant: &str, kind: Kind, tokens: &[&str]) -> Entry {
         degraded: Vec::new(),
         now_ms: 5,
     };
-    Entry::new(fresh, &Lifetimes::default())
+    CachedAnswer::new(fresh, &Lifetimes::default())
 }
 
 #[test]
 fn a_value_opens_with_its_key_and_its_name_alone() {
-    let entry = entry("acct", Kind::Static, &[]);
+    let entry = entry("acct", AnswerKind::Static, &[]);
     let value = vault(1).close(&entry, [3; 32]).unwrap();
     assert_eq!(vault(1).open(&entry.key, &value).unwrap(), entry);
     assert_eq!(vault(2).open(&entry.key, &value), Err(Loss::Foreign));
@@ -66,7 +66,7 @@ fn a_value_opens_with_its_key_and_its_name_alone() {
 
 #[test]
 fn any_changed_or_missing_byte_makes_a_value_foreign() {
-    let entry = entry("acct", Kind::Static, &[]);
+    let entry = entry("acct", AnswerKind::Static, &[]);
     let value = vault(1).close(&entry, [3; 32]).unwrap();
     for at in 0..value.len() {
         let mut changed = value.clone();
@@ -91,9 +91,9 @@ fn an_entry_that_is_private_stays_in_the_process() {
         SecurityClass::Tee,
         SecurityClass::E2ee,
     ] {
-        let private = Entry {
+        let private = CachedAnswer {
             class,
-            ..entry("acct", Kind::Static, &[])
+            ..entry("acct", AnswerKind::Static, &[])
         };
         assert_eq!(vault(1).close(&private, [3; 32]), Err(Loss::Withheld));
     }
@@ -107,18 +107,18 @@ fn a_short_key_makes_no_vault() {
 #[test]
 fn every_flush_finds_the_entries_that_it_names() {
     let vault = vault(1);
-    let found = |entry: &Entry, flush: &Flush| {
+    let found = |entry: &CachedAnswer, flush: &Flush| {
         let sets: HashSet<String> = vault.sets(entry).into_iter().collect();
         vault
             .flushed_sets(flush)
             .iter()
             .any(|set| sets.contains(set))
     };
-    let market = entry("a", Kind::Market, &["ETH"]);
-    let many = entry("a", Kind::Static, &[crate::tags::ANY]);
+    let market = entry("a", AnswerKind::Market, &["ETH"]);
+    let many = entry("a", AnswerKind::Static, &[crate::tags::ANY]);
     let a = AccountId::parse("a").unwrap();
     let b = AccountId::parse("b").unwrap();
-    let token = |name: &str| Tag::Token(name.into());
+    let token = |name: &str| CacheTag::Token(name.into());
     for (flush, of_market, of_many) in [
         (Flush::All, true, true),
         (Flush::Tenant(a.clone()), true, true),
@@ -142,8 +142,12 @@ fn every_flush_finds_the_entries_that_it_names() {
         (Flush::Tag(Some(a.clone()), token("eth")), true, true),
         (Flush::Tag(Some(b.clone()), token("eth")), false, false),
         (Flush::Tag(None, token("BTC")), false, true),
-        (Flush::Tag(None, Tag::Domain("DEFI".into())), true, true),
-        (Flush::Tag(None, Tag::Pool("eth".into())), false, false),
+        (
+            Flush::Tag(None, CacheTag::Domain("DEFI".into())),
+            true,
+            true,
+        ),
+        (Flush::Tag(None, CacheTag::Pool("eth".into())), false, false),
         (Flush::Market(None), true, false),
         (Flush::Market(Some(a)), true, false),
         (Flush::Market(Some(b)), false, false),

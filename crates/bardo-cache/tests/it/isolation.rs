@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use bardo_cache::entry::Fresh;
-use bardo_cache::key::{Asked, Key, Steering, key_of};
-use bardo_cache::scope::{Caller, Namespace, Scope};
-use bardo_cache::store::{Limits, Reading, Store};
+use bardo_cache::key::{Key, KeySource, Steering, key_of};
+use bardo_cache::scope::{CacheCaller, Namespace, Scope};
+use bardo_cache::store::{CacheReader, Limits, Store};
 use bardo_cache::tags::Tags;
-use bardo_cache::ttl::Kind;
+use bardo_cache::ttl::AnswerKind;
 use bardo_types::chat::{ChatRequest, Finish, Message, Part, Role, StreamEvent, Text};
 use bardo_types::hints::RouteHints;
 use bardo_types::ids::AccountId;
@@ -56,7 +56,7 @@ impl Who {
     }
 
     fn namespace(&self) -> Option<Namespace> {
-        let caller = Caller {
+        let caller = CacheCaller {
             tenant: &self.tenant,
             agent: Some(&self.agent),
             clade: self.clade.as_deref(),
@@ -87,7 +87,7 @@ fn request() -> ChatRequest {
 }
 
 fn key(namespace: &Namespace, class: SecurityClass) -> Key {
-    key_of(&Asked {
+    key_of(&KeySource {
         request: &request(),
         hints: &RouteHints::default(),
         steering: Steering::Raw,
@@ -126,7 +126,7 @@ fn fresh<'a>(who: &Who, key: Key, namespace: Namespace, events: &'a [StreamEvent
         usage: Usage::default(),
         cost: MicroUsd::new(5),
         class: who.class,
-        kind: Kind::Static,
+        kind: AnswerKind::Static,
         regime: None,
         tags: Tags::default(),
         degraded: Vec::new(),
@@ -135,7 +135,7 @@ fn fresh<'a>(who: &Who, key: Key, namespace: Namespace, events: &'a [StreamEvent
 }
 
 fn reads(store: &Store, who: &Who, namespace: &Namespace, key: &Key) -> bool {
-    let reading = Reading {
+    let reading = CacheReader {
         tenant: &who.tenant,
         namespace,
         class: who.class,
@@ -180,7 +180,7 @@ fn every_namespace_of_a_caller_is_another() {
     for tenant in names {
         let tenant = AccountId::parse(tenant).unwrap();
         for member in names {
-            let caller = Caller {
+            let caller = CacheCaller {
                 tenant: &tenant,
                 agent: Some(member),
                 clade: Some(member),

@@ -1,6 +1,6 @@
 //! Requests that may have different answers have different keys.
 
-use bardo_cache::key::{Asked, Key, Steering, key_of};
+use bardo_cache::key::{Key, KeySource, Steering, key_of};
 use bardo_cache::scope::Namespace;
 use bardo_types::chat::{ChatRequest, Message, Part, Role, Text};
 use bardo_types::hints::RouteHints;
@@ -22,7 +22,7 @@ pub(crate) fn key(request: &ChatRequest) -> Key {
 }
 
 fn key_with(request: &ChatRequest, hints: &RouteHints, ephemeral: &[String]) -> Key {
-    key_of(&Asked {
+    key_of(&KeySource {
         request,
         hints,
         steering: Steering::Raw,
@@ -154,7 +154,7 @@ fn all_that_is_asked_beside_the_request_is_part_of_the_key() {
         namespace(),
         Namespace::tenant(&AccountId::parse("acct").unwrap()),
     );
-    let asked = Asked {
+    let asked = KeySource {
         request: &request,
         hints: &hints,
         steering: Steering::Raw,
@@ -166,28 +166,28 @@ fn all_that_is_asked_beside_the_request_is_part_of_the_key() {
     };
     let profile = bardo_types::profile::InferenceProfile::default();
     let others = [
-        Asked {
+        KeySource {
             namespace: &there,
             ..asked
         },
-        Asked {
+        KeySource {
             class: SecurityClass::Private,
             ..asked
         },
-        Asked {
+        KeySource {
             settings: b"2",
             ..asked
         },
-        Asked {
+        KeySource {
             enrichment: b"1",
             ..asked
         },
-        Asked {
+        KeySource {
             settings: b"",
             enrichment: b"1",
             ..asked
         },
-        Asked {
+        KeySource {
             steering: Steering::Resolved(&profile),
             ..asked
         },

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bardo_cache::codec::{read_events, write_events};
-use bardo_cache::policy::{Answered, Never, may_store};
+use bardo_cache::policy::{CacheOffer, Never, may_store};
 use bardo_types::chat::{Assembler, ChatRequest, StreamEvent};
 use bardo_types::model::{Capabilities, Dialect, Service};
 use bardo_wire::codec::{DecodeContext, Target};
@@ -81,7 +81,7 @@ fn every_answer_but_a_clean_end_without_calls_is_kept_out() {
             .cloned()
             .for_each(|event| assembler.push(event));
         let usage = assembler.so_far().usage.clone();
-        let outcome = may_store(&Answered {
+        let outcome = may_store(&CacheOffer {
             events: &events,
             usage: usage.as_ref(),
             matches_schema: None,
@@ -98,7 +98,7 @@ fn every_answer_but_a_clean_end_without_calls_is_kept_out() {
         kept += usize::from(outcome.is_ok());
         // Cut anywhere, it is no answer.
         for len in 0..events.len() - 1 {
-            let cut = Answered {
+            let cut = CacheOffer {
                 events: &events[..len],
                 usage: usage.as_ref(),
                 matches_schema: None,

@@ -12,16 +12,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bardo_cache::entry::Entry;
+use bardo_cache::entry::CachedAnswer;
 use bardo_cache::key::Key;
-use bardo_cache::second::{Answering, Fetched, Loss, Losses, SecondLevel};
+use bardo_cache::second::{LevelFuture, LevelLosses, Loss, SecondFetch, SecondLevel};
 use bardo_cache::store::Flush;
 use bardo_cache::vault::{SALT_BYTES, Vault};
 use bardo_types::secret::Secret;
 use redis::RedisResult;
 
 use super::InvalidRedis;
-use super::link::{Link, LinkOptions, ScriptConnection, Unanswered};
+use super::link::{Link, LinkFailure, LinkOptions, ScriptConnection};
 use crate::thread::StoreThread;
 
 /// Every script, in the order that the constants below count them.
@@ -75,7 +75,7 @@ pub struct RedisCache {
     thread: StoreThread,
     link: Arc<Link>,
     vault: Arc<Vault>,
-    losses: Losses,
+    losses: LevelLosses,
     value_bytes: usize,
 }
 
@@ -111,7 +111,7 @@ impl RedisCache {
             thread,
             link,
             vault: Arc::new(vault),
-            losses: Losses::default(),
+            losses: LevelLosses::default(),
             value_bytes: options.value_bytes,
         })
     }
@@ -135,14 +135,14 @@ impl RedisCache {
             .spawn(async move { link.ask_within(budget, ask).await });
         match asked.await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(Unanswered::Slow)) => Err(Loss::Slow),
-            Ok(Err(Unanswered::Refused)) => Err(Loss::Refused),
+            Ok(Err(LinkFailure::Slow)) => Err(Loss::Slow),
+            Ok(Err(LinkFailure::Refused)) => Err(Loss::Refused),
             // The task fails only where the thread ends, with the process.
-            Ok(Err(Unanswered::Down)) | Err(_) => Err(Loss::Down),
+            Ok(Err(LinkFailure::Down)) | Err(_) => Err(Loss::Down),
         }
     }
 
-    async fn fetch(&self, key: &Key) -> Result<Option<Entry>, Loss> {
+    async fn fetch(&self, key: &Key) -> Result<Option<CachedAnswer>, Loss> {
         let name = entry_name(&self.vault.name(key));
         let last = self.value_bytes;
         let value: Vec<u8> = self
@@ -163,7 +163,7 @@ impl RedisCache {
         self.vault.open(key, &value).map(Some)
     }
 
-    async fn keep(&self, entry: &Entry, left_ms: u64) -> Result<(), Loss> {
+    async fn keep(&self, entry: &CachedAnswer, left_ms: u64) -> Result<(), Loss> {
         let mut salt = [0; SALT_BYTES];
         getrandom::fill(&mut salt).map_err(|_| Loss::Withheld)?;
         let value = self.vault.close(entry, salt)?;
@@ -212,31 +212,35 @@ fn set_name(digest: &str) -> String {
 }
 
 impl SecondLevel for RedisCache {
-    fn get<'a>(&'a self, key: &'a Key) -> Answering<'a, Fetched> {
+    fn get<'a>(&'a self, key: &'a Key) -> LevelFuture<'a, SecondFetch> {
         Box::pin(async move {
             match self.fetch(key).await {
-                Ok(Some(entry)) => Fetched::Entry(Box::new(entry)),
-                Ok(None) => Fetched::Absent,
-                Err(loss) => Fetched::Lost(self.losses.count(loss)),
+                Ok(Some(entry)) => SecondFetch::Entry(Box::new(entry)),
+                Ok(None) => SecondFetch::Absent,
+                Err(loss) => SecondFetch::Lost(self.losses.count(loss)),
             }
         })
     }
 
-    fn put<'a>(&'a self, entry: &'a Entry, left_ms: u64) -> Answering<'a, Result<(), Loss>> {
+    fn put<'a>(
+        &'a self,
+        entry: &'a CachedAnswer,
+        left_ms: u64,
+    ) -> LevelFuture<'a, Result<(), Loss>> {
         Box::pin(async move {
             let kept = self.keep(entry, left_ms).await;
             kept.map_err(|loss| self.losses.count(loss))
         })
     }
 
-    fn flush<'a>(&'a self, flush: &'a Flush) -> Answering<'a, Result<u64, Loss>> {
+    fn flush<'a>(&'a self, flush: &'a Flush) -> LevelFuture<'a, Result<u64, Loss>> {
         Box::pin(async move {
             let removed = self.remove(flush).await;
             removed.map_err(|loss| self.losses.count(loss))
         })
     }
 
-    fn losses(&self) -> &Losses {
+    fn losses(&self) -> &LevelLosses {
         &self.losses
     }
 

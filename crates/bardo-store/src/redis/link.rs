@@ -36,7 +36,7 @@ pub(super) struct LinkOptions<'a> {
 
 /// Why a call has no answer.
 #[derive(Debug)]
-pub(super) enum Unanswered {
+pub(super) enum LinkFailure {
     /// There is no connection, or it broke.
     Down,
     /// The time was over, or too many calls are under way.
@@ -153,7 +153,7 @@ impl Link {
     pub(super) async fn ask<T, F>(
         &self,
         ask: impl FnOnce(ScriptConnection) -> F,
-    ) -> Result<T, Unanswered>
+    ) -> Result<T, LinkFailure>
     where
         F: Future<Output = RedisResult<T>>,
     {
@@ -165,19 +165,19 @@ impl Link {
         &self,
         budget: Option<Duration>,
         ask: impl FnOnce(ScriptConnection) -> F,
-    ) -> Result<T, Unanswered>
+    ) -> Result<T, LinkFailure>
     where
         F: Future<Output = RedisResult<T>>,
     {
         let budget = budget.unwrap_or(self.timeout);
-        let _place = self.calls.try_acquire().map_err(|_| Unanswered::Slow)?;
-        let open = self.open().clone().ok_or(Unanswered::Down)?;
+        let _place = self.calls.try_acquire().map_err(|_| LinkFailure::Slow)?;
+        let open = self.open().clone().ok_or(LinkFailure::Down)?;
         let number = open.number;
         let unanswered = match timeout(budget, ask(open)).await {
             Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) if is_an_answer(&error) => return Err(Unanswered::Refused),
-            Ok(Err(_)) => Unanswered::Down,
-            Err(_) => Unanswered::Slow,
+            Ok(Err(error)) if is_an_answer(&error) => return Err(LinkFailure::Refused),
+            Ok(Err(_)) => LinkFailure::Down,
+            Err(_) => LinkFailure::Slow,
         };
         self.lose(number);
         Err(unanswered)

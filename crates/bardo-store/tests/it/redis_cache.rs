@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use bardo_cache::entry::{Entry, Fresh};
+use bardo_cache::entry::{CachedAnswer, Fresh};
 use bardo_cache::key::Key;
 use bardo_cache::scope::Namespace;
-use bardo_cache::second::{Fetched, Loss, SecondLevel};
+use bardo_cache::second::{Loss, SecondFetch, SecondLevel};
 use bardo_cache::store::Flush;
-use bardo_cache::tags::{Tag, Tags};
-use bardo_cache::ttl::{Kind, Lifetimes, Regime};
+use bardo_cache::tags::{CacheTag, Tags};
+use bardo_cache::ttl::{AnswerKind, Lifetimes, MarketRegime};
 use bardo_cache::vault::Vault;
 use bardo_ledger::contract::{block_on, join_all};
 use bardo_store::redis::InvalidRedis;
@@ -47,7 +47,7 @@ fn account(name: &str) -> AccountId {
 }
 
 /// An entry that no other test has.
-fn entry(tenant: &str, tokens: &[&str]) -> Entry {
+fn entry(tenant: &str, tokens: &[&str]) -> CachedAnswer {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let mut key = [0; 32];
@@ -75,8 +75,8 @@ fn entry(tenant: &str, tokens: &[&str]) -> Entry {
         usage: Usage::default(),
         cost: MicroUsd::new(1),
         class: SecurityClass::Standard,
-        kind: Kind::Market,
-        regime: Some(Regime::Calm),
+        kind: AnswerKind::Market,
+        regime: Some(MarketRegime::Calm),
         tags: Tags {
             domain: Some("defi".into()),
             tokens: tokens.iter().map(|&token| token.into()).collect(),
@@ -85,18 +85,18 @@ fn entry(tenant: &str, tokens: &[&str]) -> Entry {
         degraded: Vec::new(),
         now_ms: 5,
     };
-    Entry::new(fresh, &Lifetimes::default())
+    CachedAnswer::new(fresh, &Lifetimes::default())
 }
 
-fn get(cache: &RedisCache, entry: &Entry) -> Fetched {
+fn get(cache: &RedisCache, entry: &CachedAnswer) -> SecondFetch {
     block_on(cache.get(&entry.key))
 }
 
-fn put(cache: &RedisCache, entry: &Entry) {
+fn put(cache: &RedisCache, entry: &CachedAnswer) {
     block_on(cache.put(entry, 60_000)).unwrap();
 }
 
-fn name(key: &str, entry: &Entry) -> String {
+fn name(key: &str, entry: &CachedAnswer) -> String {
     let vault = Vault::new(key.as_bytes()).unwrap();
     format!("bardo:{{cache}}:e:{}", vault.name(&entry.key))
 }
@@ -107,14 +107,17 @@ fn an_entry_of_one_process_is_found_by_another_and_goes_in_time() {
     let options = patient(&server, OPERATOR);
     let (here, there) = (connected(&options), connected(&options));
     let entry = entry("a", &["ETH"]);
-    assert_eq!(get(&there, &entry), Fetched::Absent);
+    assert_eq!(get(&there, &entry), SecondFetch::Absent);
     put(&here, &entry);
-    assert_eq!(get(&there, &entry), Fetched::Entry(Box::new(entry.clone())));
+    assert_eq!(
+        get(&there, &entry),
+        SecondFetch::Entry(Box::new(entry.clone()))
+    );
     let left = server.command(&["PTTL", &name(OPERATOR, &entry)]).unwrap();
     let left: i64 = left.trim().parse().unwrap();
     assert!((1..=60_000).contains(&left), "{left}");
     block_on(here.put(&entry, 1)).unwrap();
-    until("it expired", || get(&there, &entry) == Fetched::Absent);
+    until("it expired", || get(&there, &entry) == SecondFetch::Absent);
     let losses = Loss::ALL.map(|loss| here.losses().of(loss) + there.losses().of(loss));
     assert_eq!(losses, [0; Loss::ALL.len()]);
 }
@@ -144,19 +147,26 @@ fn a_value_of_another_operator_or_of_anybody_is_a_miss_and_a_count() {
     let theirs = connected(&patient(&server, theirs_key));
     let entry = entry("a", &[]);
     put(&theirs, &entry);
-    assert_eq!(get(&ours, &entry), Fetched::Absent, "it has another name");
+    assert_eq!(
+        get(&ours, &entry),
+        SecondFetch::Absent,
+        "it has another name"
+    );
     let (from, to) = (name(theirs_key, &entry), name(OPERATOR, &entry));
     server.command(&["RENAME", &from, &to]).unwrap();
-    assert_eq!(get(&ours, &entry), Fetched::Lost(Loss::Foreign));
+    assert_eq!(get(&ours, &entry), SecondFetch::Lost(Loss::Foreign));
     server.command(&["SET", &to, "garbage"]).unwrap();
-    assert_eq!(get(&ours, &entry), Fetched::Lost(Loss::Foreign));
+    assert_eq!(get(&ours, &entry), SecondFetch::Lost(Loss::Foreign));
     server.command(&["DEL", &to]).unwrap();
     server.command(&["LPUSH", &to, "x"]).unwrap();
-    assert_eq!(get(&ours, &entry), Fetched::Lost(Loss::Foreign));
+    assert_eq!(get(&ours, &entry), SecondFetch::Lost(Loss::Foreign));
     assert_eq!(ours.losses().of(Loss::Foreign), 3);
     assert_eq!(ours.mode(), "up", "such an answer costs no connection");
     put(&ours, &entry);
-    assert_eq!(get(&ours, &entry), Fetched::Entry(Box::new(entry.clone())));
+    assert_eq!(
+        get(&ours, &entry),
+        SecondFetch::Entry(Box::new(entry.clone()))
+    );
 }
 
 #[test]
@@ -167,18 +177,18 @@ fn a_value_that_was_moved_or_changed_serves_nobody() {
     put(&cache, &one);
     let (from, to) = (name(OPERATOR, &one), name(OPERATOR, &other));
     server.command(&["COPY", &from, &to]).unwrap();
-    assert_eq!(get(&cache, &other), Fetched::Lost(Loss::Foreign));
+    assert_eq!(get(&cache, &other), SecondFetch::Lost(Loss::Foreign));
     server.command(&["SETRANGE", &from, "60", "x"]).unwrap();
-    assert_eq!(get(&cache, &one), Fetched::Lost(Loss::Foreign));
+    assert_eq!(get(&cache, &one), SecondFetch::Lost(Loss::Foreign));
     server.command(&["APPEND", &to, "x"]).unwrap();
-    assert_eq!(get(&cache, &other), Fetched::Lost(Loss::Foreign));
+    assert_eq!(get(&cache, &other), SecondFetch::Lost(Loss::Foreign));
 }
 
 #[test]
 fn a_flush_removes_what_it_names_and_nothing_else() {
     let server = RedisServer::start().unwrap();
     let cache = connected(&patient(&server, OPERATOR));
-    let token = |name: &str| Tag::Token(name.into());
+    let token = |name: &str| CacheTag::Token(name.into());
     let a = || account("a");
     for (flush, left) in [
         (Flush::Tag(None, token("eth")), vec![1]),
@@ -197,7 +207,7 @@ fn a_flush_removes_what_it_names_and_nothing_else() {
         entries.iter().for_each(|entry| put(&cache, entry));
         let removed = block_on(cache.flush(&flush)).unwrap();
         let kept: Vec<usize> = (0..3)
-            .filter(|&place| get(&cache, &entries[place]) != Fetched::Absent)
+            .filter(|&place| get(&cache, &entries[place]) != SecondFetch::Absent)
             .collect();
         assert_eq!(kept, left, "{flush:?}");
         assert_eq!(removed, 3 - left.len() as u64, "{flush:?}");
@@ -209,7 +219,7 @@ fn a_flush_removes_what_it_names_and_nothing_else() {
 fn a_flush_of_more_than_one_batch_removes_all() {
     let server = RedisServer::start().unwrap();
     let cache = connected(&patient(&server, OPERATOR));
-    let entries: Vec<Entry> = (0..1_203).map(|_| entry("a", &[])).collect();
+    let entries: Vec<CachedAnswer> = (0..1_203).map(|_| entry("a", &[])).collect();
     let puts = entries.iter().map(|entry| cache.put(entry, 60_000));
     let stored = block_on(join_all(puts.collect()));
     let kept = stored.iter().filter(|kept| kept.is_ok()).count() as u64;
@@ -249,15 +259,18 @@ fn a_redis_that_dies_is_a_miss_and_comes_back() {
     put(&cache, &entry);
     server.stop();
     until("it is missed", || {
-        get(&cache, &entry) == Fetched::Lost(Loss::Down)
+        get(&cache, &entry) == SecondFetch::Lost(Loss::Down)
     });
     assert!(cache.losses().of(Loss::Down) > 0);
     assert_eq!(block_on(cache.put(&entry, 9)), Err(Loss::Down));
     assert_eq!(block_on(cache.flush(&Flush::All)), Err(Loss::Down));
     server.resume().unwrap();
-    until("it is back", || get(&cache, &entry) == Fetched::Absent);
+    until("it is back", || get(&cache, &entry) == SecondFetch::Absent);
     put(&cache, &entry);
-    assert_eq!(get(&cache, &entry), Fetched::Entry(Box::new(entry.clone())));
+    assert_eq!(
+        get(&cache, &entry),
+        SecondFetch::Entry(Box::new(entry.clone()))
+    );
 }
 
 #[test]
@@ -275,16 +288,19 @@ fn a_redis_that_says_nothing_is_a_miss_within_the_budget_and_then_at_once() {
     // The first that asks waits for its budget, which a busy machine may stretch; the rest do not
     // wait at all.
     until("the silence is felt", || {
-        matches!(get(&cache, &entry), Fetched::Lost(Loss::Slow | Loss::Down))
+        matches!(
+            get(&cache, &entry),
+            SecondFetch::Lost(Loss::Slow | Loss::Down)
+        )
     });
     let started = Instant::now();
     for _ in 0..1_000 {
-        assert_eq!(get(&cache, &entry), Fetched::Lost(Loss::Down));
+        assert_eq!(get(&cache, &entry), SecondFetch::Lost(Loss::Down));
     }
     let budget = options.timeout * 1_000;
     assert!(started.elapsed() < budget, "a thousand waited for one each");
     server.thaw();
-    until("it is back", || get(&cache, &entry) == Fetched::Absent);
+    until("it is back", || get(&cache, &entry) == SecondFetch::Absent);
 }
 
 #[test]
@@ -320,7 +336,10 @@ fn a_full_redis_refuses_and_keeps_serving() {
         block_on(cache.put(&entry("a", &[]), 9_000)),
         Err(Loss::Refused)
     );
-    assert_eq!(get(&cache, &kept), Fetched::Entry(Box::new(kept.clone())));
+    assert_eq!(
+        get(&cache, &kept),
+        SecondFetch::Entry(Box::new(kept.clone()))
+    );
 }
 
 #[test]
@@ -335,7 +354,7 @@ fn it_starts_without_redis_and_refuses_what_can_never_work() {
     let cache: Arc<dyn SecondLevel> = Arc::new(RedisCache::new(&options(&away, OPERATOR)).unwrap());
     assert_eq!(cache.mode(), "down");
     let key = Key::from_bytes([1; 32]);
-    assert_eq!(block_on(cache.get(&key)), Fetched::Lost(Loss::Down));
+    assert_eq!(block_on(cache.get(&key)), SecondFetch::Lost(Loss::Down));
     let short = RedisCache::new(&options(&away, "short")).unwrap_err();
     assert!(matches!(short, InvalidRedis::Key), "{short}");
     for wrong in ["http://u:hunter2@h/", "rediss://u:hunter2@h/", "hunter2"] {
