@@ -1,7 +1,8 @@
-//! Where it is kept: SQLite and Postgres for money, keys and receipts; Redis for shared limits.
+//! Where it is kept: SQLite and Postgres for money, keys and receipts; Redis for shared limits and
+//! cached answers.
 //!
-//! SQL lives here and nowhere else. Each store implements the ports of `bardo-ledger` and
-//! `bardo-access`, and one contract suite runs against each. Start from
+//! SQL lives here and nowhere else. Each store implements the ports of `bardo-ledger`,
+//! `bardo-access` and `bardo-cache`, and one contract suite runs against each. Start from
 //! [`sqlite::SqliteStore`].
 
 #[cfg(feature = "postgres")]
