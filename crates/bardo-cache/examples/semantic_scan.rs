@@ -1,6 +1,6 @@
 //! Prints how long a lookup takes: `cargo run --release -p bardo-cache --example semantic_scan`.
 
-#[path = "../tests/common/simulation.rs"]
+#[path = "../tests/audits/simulation.rs"]
 #[expect(dead_code, reason = "the generator of random numbers alone is used")]
 mod simulation;
 

@@ -1,6 +1,6 @@
 //! Prints what audits promise and cost: `cargo run -p bardo-cache --example semantic_simulation`.
 
-#[path = "../tests/common/simulation.rs"]
+#[path = "../tests/audits/simulation.rs"]
 mod simulation;
 
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::io::Write;
 use bardo_cache::semantic::{AuditRules, HitAuditor};
 use simulation::{Draws, Phase, Run, play, poisoned};
 
-const RUNS: u64 = 400;
+const RUNS: u64 = 200;
 
 fn main() -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
@@ -18,7 +18,7 @@ fn main() -> std::io::Result<()> {
         "{:>12}{:>12}{:>16}{:>12}{:>16}{:>12}",
         "clean hits", "false rate", "stopped", "false mean", "false p95", "hits mean"
     )?;
-    for before in [0, 5_000, 100_000] {
+    for before in [0, 5_000, 40_000] {
         for false_rate in [0.01, 0.02, 0.05, 0.2, 0.5, 1.0] {
             let runs: Vec<Run> = (0..RUNS)
                 .map(|seed| poisoned(seed, before, false_rate))
@@ -41,7 +41,7 @@ fn main() -> std::io::Result<()> {
     }
     writeln!(
         out,
-        "\n100,000 would-be hits of a domain with a constant rate ({} runs each):",
+        "\n20,000 would-be hits of a domain with a constant rate ({} runs each):",
         RUNS / 10
     )?;
     writeln!(
@@ -63,7 +63,7 @@ fn main() -> std::io::Result<()> {
                 let phase = Phase {
                     false_rate,
                     noise,
-                    hits: 100_000,
+                    hits: 20_000,
                     until_stop: false,
                 };
                 play(&mut auditor, &mut Draws(seed), phase)

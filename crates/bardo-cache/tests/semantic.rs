@@ -1,16 +1,16 @@
 //! The semantic index and the auditor of its hits.
 
-mod common {
+mod audits {
     pub(crate) mod simulation;
 }
 
+use audits::simulation::{Draws, Phase, play, poisoned};
 use bardo_cache::guard::Signature;
 use bardo_cache::key::Key;
 use bardo_cache::semantic::{
     AuditDecision, AuditMode, AuditOutcome, AuditRules, DIMENSIONS, Domain, DomainChange,
     EmbeddedTurn, HitAuditor, Index, Nearest, SearchSpace, VectorBlock,
 };
-use common::simulation::{Draws, Phase, play, poisoned};
 
 const AGREES: AuditOutcome = AuditOutcome {
     agrees: true,

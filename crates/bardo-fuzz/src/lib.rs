@@ -11,6 +11,7 @@ mod answers;
 mod conversion;
 pub mod endless;
 mod framing;
+mod guard;
 mod input;
 mod kept;
 mod mutation;
@@ -27,6 +28,7 @@ pub use seeds::{Seed, dictionary, regressions, seeds};
 pub use answers::{anthropic_answer, chat_answer, gemini_answer, responses_answer};
 pub use conversion::{request_conversion, response_conversion, stream_conversion};
 pub use framing::{envelope, json_scan, splice, sse};
+pub use guard::guard;
 pub use kept::cache_entry;
 pub use requests::{anthropic_request, chat_request, completions_request, responses_request};
 pub use settings::settings;
@@ -70,6 +72,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     target("settings", Payload::Request, settings),
     target("envelope", Payload::Words, envelope),
     target("textual", Payload::Words, textual),
+    target("guard", Payload::Words, guard),
     target("chat_request", Payload::Request, chat_request),
     target("anthropic_request", Payload::Request, anthropic_request),
     target("responses_request", Payload::Request, responses_request),

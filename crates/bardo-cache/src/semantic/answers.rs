@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::guard::Signature;
 
 /// The least cosine of two answers that agree although their words differ.
-pub const ANSWER_SIMILARITY: f32 = 0.90;
+const ANSWER_SIMILARITY: f32 = 0.90;
 
 /// Longest piece of an answer that is read at once, in bytes.
 const PIECE_BYTES: usize = 256;

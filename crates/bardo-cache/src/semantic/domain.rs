@@ -16,7 +16,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// All domains.
+    /// Each domain, the most tolerant first.
     pub const ALL: [Self; 5] = [
         Self::Reference,
         Self::Market,

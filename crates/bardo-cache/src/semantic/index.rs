@@ -13,7 +13,7 @@ const CANDIDATES: usize = 8;
 /// class, the model, the settings and all earlier turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SearchSpace {
-    /// From [`super::context()`].
+    /// Digest of everything but the last turn, from [`super::context()`].
     pub context: Key,
     /// The domain of the request.
     pub domain: super::Domain,

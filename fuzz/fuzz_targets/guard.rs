@@ -1,0 +1,3 @@
+#![no_main]
+
+bardo_fuzz_targets::program!(bardo_fuzz::guard);
