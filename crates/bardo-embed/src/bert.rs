@@ -31,10 +31,10 @@ pub(crate) struct Bert {
     word_scales: &'static [u8],
     positions: &'static [u8],
     normed: Norm,
-    layers: Vec<Layer>,
+    layers: Vec<EncoderLayer>,
 }
 
-struct Layer {
+struct EncoderLayer {
     query_key_value: Linear,
     attended: Linear,
     norm1: Norm,
@@ -59,9 +59,9 @@ struct Norm {
 }
 
 /// Where each weight lies.
-struct Weights(HashMap<&'static str, &'static [u8]>);
+struct WeightIndex(HashMap<&'static str, &'static [u8]>);
 
-impl Weights {
+impl WeightIndex {
     fn read() -> Option<Self> {
         let rows = INDEX.lines().map(|line| {
             let mut words = line.split(' ');
@@ -113,11 +113,11 @@ impl Bert {
     }
 
     fn read() -> Option<Self> {
-        let weights = Weights::read()?;
+        let weights = WeightIndex::read()?;
         let integers = Integers::new();
         let layer = |at: usize| {
             let linear = |name: &str| weights.linear(&integers, &format!("{at}.{name}"));
-            Some(Layer {
+            Some(EncoderLayer {
                 query_key_value: linear("qkv")?,
                 attended: linear("attended")?,
                 norm1: weights.norm(&format!("{at}.norm1"))?,
@@ -166,7 +166,11 @@ impl Bert {
         Some(states)
     }
 
-    fn layer(&self, layer: &Layer, states: Vec<f32>) -> Result<Vec<f32>, rten_gemm::GemmError> {
+    fn layer(
+        &self,
+        layer: &EncoderLayer,
+        states: Vec<f32>,
+    ) -> Result<Vec<f32>, rten_gemm::GemmError> {
         let mixed = self.attention(&layer.query_key_value.apply(&self.integers, &states)?)?;
         let mut middle = layer.attended.apply(&self.integers, &mixed)?;
         add(&mut middle, &states);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use crate::encoder::{Encoded, Encoder};
+use crate::encoder::{EncodedText, Encoder};
 use crate::model::SentenceModel;
 use crate::spec::{ModelSpec, Source};
 use crate::vector::Vector;
@@ -57,7 +57,7 @@ impl Skip {
 /// The vector of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedded {
-    /// The vector.
+    /// Vector of length one.
     pub vector: Vector,
     /// Tokens that the model read, with the two at the ends.
     pub tokens: usize,
@@ -70,7 +70,7 @@ pub struct Embedded {
 
 /// State of an embedder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum EmbedderStatus {
     /// Nothing needed the model so far.
     Cold,
     /// The thread loads the model.
@@ -86,19 +86,19 @@ pub struct Embedder {
     spec: ModelSpec,
     load: Load,
     queue_max: usize,
-    door: Mutex<Option<SyncSender<Job>>>,
+    door: Mutex<Option<SyncSender<EmbedJob>>>,
     health: Arc<Mutex<Health>>,
 }
 
 type Load = Arc<dyn Fn() -> Result<Box<dyn Encoder>, String> + Send + Sync>;
 
 struct Health {
-    status: Status,
+    status: EmbedderStatus,
     rests_until: Option<Instant>,
     pause: Duration,
 }
 
-struct Job {
+struct EmbedJob {
     text: String,
     tokens_max: usize,
     deadline: Instant,
@@ -124,7 +124,7 @@ impl Embedder {
             queue_max,
             door: Mutex::default(),
             health: Arc::new(Mutex::new(Health {
-                status: Status::Cold,
+                status: EmbedderStatus::Cold,
                 rests_until: None,
                 pause: PAUSE_FIRST,
             })),
@@ -139,7 +139,7 @@ impl Embedder {
 
     /// State at this moment.
     #[must_use]
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> EmbedderStatus {
         lock(&self.health).status.clone()
     }
 
@@ -159,7 +159,7 @@ impl Embedder {
         at_most: Duration,
     ) -> Result<Embedded, Skip> {
         let (answer, answered) = oneshot::channel();
-        let job = Job {
+        let job = EmbedJob {
             text,
             tokens_max,
             deadline: Instant::now() + at_most,
@@ -199,36 +199,36 @@ impl Embedder {
     /// Why the model is not there, if it is not.
     fn unready(&self) -> Option<Skip> {
         match self.status() {
-            Status::Cold | Status::Ready => None,
-            Status::Loading => Some(Skip::Loading),
-            Status::Resting(skip) => Some(skip),
+            EmbedderStatus::Cold | EmbedderStatus::Ready => None,
+            EmbedderStatus::Loading => Some(Skip::Loading),
+            EmbedderStatus::Resting(skip) => Some(skip),
         }
     }
 
     /// The way to the thread, which is started where there is none.
-    fn sender(&self) -> Result<SyncSender<Job>, Skip> {
+    fn sender(&self) -> Result<SyncSender<EmbedJob>, Skip> {
         if cfg!(not(feature = "minilm")) && self.spec.source == Source::BuiltIn {
             return Err(Skip::NoModel);
         }
         let mut door = lock(&self.door);
         let mut health = lock(&self.health);
         match (&health.status, &*door) {
-            (Status::Resting(skip), _)
+            (EmbedderStatus::Resting(skip), _)
                 if health.rests_until.is_some_and(|t| Instant::now() < t) =>
             {
                 Err(skip.clone())
             }
-            (Status::Loading | Status::Ready, Some(sender)) => Ok(sender.clone()),
+            (EmbedderStatus::Loading | EmbedderStatus::Ready, Some(sender)) => Ok(sender.clone()),
             _ => {
                 let (sender, jobs) = sync_channel(self.queue_max);
-                let worker = Worker {
+                let worker = EmbedThread {
                     load: Arc::clone(&self.load),
                     health: Arc::clone(&self.health),
                     jobs,
                 };
                 let thread = std::thread::Builder::new().name(format!("embed {}", self.spec.name));
                 match thread.spawn(move || worker.run()) {
-                    Ok(_) => health.status = Status::Loading,
+                    Ok(_) => health.status = EmbedderStatus::Loading,
                     Err(error) => {
                         let skip = Skip::Failed(error.to_string().into());
                         health.rest(skip.clone());
@@ -246,17 +246,17 @@ impl Health {
     fn rest(&mut self, skip: Skip) {
         self.rests_until = Some(Instant::now() + self.pause);
         self.pause = (self.pause * 2).min(PAUSE_MAX);
-        self.status = Status::Resting(skip);
+        self.status = EmbedderStatus::Resting(skip);
     }
 }
 
-struct Worker {
+struct EmbedThread {
     load: Load,
     health: Arc<Mutex<Health>>,
-    jobs: Receiver<Job>,
+    jobs: Receiver<EmbedJob>,
 }
 
-impl Worker {
+impl EmbedThread {
     /// Runs until the embedder is dropped, the model cannot be loaded, or a text crashes it.
     fn run(self) {
         let outcome = catch_unwind(AssertUnwindSafe(|| self.serve()));
@@ -273,7 +273,7 @@ impl Worker {
 
     fn serve(&self) -> Result<(), String> {
         let mut encoder = (self.load)()?;
-        lock(&self.health).status = Status::Ready;
+        lock(&self.health).status = EmbedderStatus::Ready;
         let base: Arc<str> = encoder.namespace().into();
         for job in &self.jobs {
             if job.deadline <= Instant::now() || job.answer.is_closed() {
@@ -293,7 +293,7 @@ impl Worker {
     }
 }
 
-fn embedded(encoded: Encoded, base: &str, tokens_max: usize) -> Embedded {
+fn embedded(encoded: EncodedText, base: &str, tokens_max: usize) -> Embedded {
     Embedded {
         vector: encoded.vector,
         tokens: encoded.tokens,

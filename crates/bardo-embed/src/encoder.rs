@@ -11,12 +11,12 @@ pub(crate) trait Encoder {
     ///
     /// # Errors
     /// A reason in words; the next text may do well.
-    fn encode(&mut self, text: &str, tokens_max: usize) -> Result<Encoded, String>;
+    fn encode(&mut self, text: &str, tokens_max: usize) -> Result<EncodedText, String>;
 }
 
 /// A text that was read.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Encoded {
+pub(crate) struct EncodedText {
     pub(crate) vector: Vector,
     /// Tokens that the model read, with the two at the ends.
     pub(crate) tokens: usize,

@@ -20,7 +20,7 @@ mod spec;
 mod tokenizer;
 mod vector;
 
-pub use embedder::{Embedded, Embedder, Skip, Status};
+pub use embedder::{Embedded, Embedder, EmbedderStatus, Skip};
 pub use spec::{ModelSpec, Pooling, Source};
 pub use tokenizer::{Tokens, Vocabulary, VocabularyError};
 pub use vector::Vector;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sha2::{Digest as _, Sha256};
 
-use crate::encoder::{Encoded, Encoder};
+use crate::encoder::{EncodedText, Encoder};
 use crate::spec::{ModelSpec, Pooling, Source};
 use crate::tokenizer::Vocabulary;
 use crate::vector::Vector;
@@ -16,12 +16,12 @@ pub(crate) struct SentenceModel {
     spec: ModelSpec,
     namespace: String,
     vocabulary: Vocabulary,
-    layers: Layers,
+    layers: EncoderLayers,
     /// The pool that this thread is, so that its matrices are never spread over other cores.
     _alone: ThreadPool,
 }
 
-enum Layers {
+enum EncoderLayers {
     #[cfg(feature = "minilm")]
     Bert(crate::bert::Bert),
     #[cfg(feature = "onnx")]
@@ -54,9 +54,9 @@ impl SentenceModel {
     fn states(&self, ids: &[u32]) -> Result<(Vec<f32>, usize), String> {
         match &self.layers {
             #[cfg(feature = "minilm")]
-            Layers::Bert(bert) => Ok((bert.states(ids)?, self.spec.dimension)),
+            EncoderLayers::Bert(bert) => Ok((bert.states(ids)?, self.spec.dimension)),
             #[cfg(feature = "onnx")]
-            Layers::Onnx(onnx) => onnx.states(ids),
+            EncoderLayers::Onnx(onnx) => onnx.states(ids),
         }
     }
 }
@@ -66,7 +66,7 @@ impl Encoder for SentenceModel {
         &self.namespace
     }
 
-    fn encode(&mut self, text: &str, tokens_max: usize) -> Result<Encoded, String> {
+    fn encode(&mut self, text: &str, tokens_max: usize) -> Result<EncodedText, String> {
         let name = &self.spec.name;
         let text = match self.spec.prefix.as_str() {
             "" => Cow::Borrowed(text),
@@ -88,7 +88,7 @@ impl Encoder for SentenceModel {
             Pooling::Mean => mean(&states, width),
         };
         let vector = Vector::normalized(pooled);
-        Ok(Encoded {
+        Ok(EncodedText {
             vector: vector.ok_or_else(|| format!("{name} gave a vector without a length"))?,
             tokens: tokens.ids.len(),
             cut: tokens.cut,
@@ -123,25 +123,25 @@ fn namespace(spec: &ModelSpec, engine: &str, content: &str) -> String {
 }
 
 #[cfg(feature = "minilm")]
-fn built_in() -> Result<(Layers, &'static str, String), String> {
+fn built_in() -> Result<(EncoderLayers, &'static str, String), String> {
     let sums = include_str!("../model/SHA256SUMS");
     let bert = crate::bert::Bert::load()?;
-    Ok((Layers::Bert(bert), "rten-gemm", sums.to_owned()))
+    Ok((EncoderLayers::Bert(bert), "rten-gemm", sums.to_owned()))
 }
 
 #[cfg(not(feature = "minilm"))]
-fn built_in() -> Result<(Layers, &'static str, String), String> {
+fn built_in() -> Result<(EncoderLayers, &'static str, String), String> {
     Err("this build carries no model".into())
 }
 
 #[cfg(feature = "onnx")]
-fn from_file(path: &std::path::Path) -> Result<(Layers, &'static str, String), String> {
+fn from_file(path: &std::path::Path) -> Result<(EncoderLayers, &'static str, String), String> {
     let (onnx, content) = crate::onnx::Onnx::load(path)?;
-    Ok((Layers::Onnx(onnx), "rten", content))
+    Ok((EncoderLayers::Onnx(onnx), "rten", content))
 }
 
 #[cfg(not(feature = "onnx"))]
-fn from_file(path: &std::path::Path) -> Result<(Layers, &'static str, String), String> {
+fn from_file(path: &std::path::Path) -> Result<(EncoderLayers, &'static str, String), String> {
     Err(format!(
         "{}: this build reads no ONNX files; build it with the feature `onnx`",
         path.display()

@@ -14,9 +14,9 @@ impl<F: FnMut(&str)> Encoder for Scripted<F> {
         "scripted"
     }
 
-    fn encode(&mut self, text: &str, tokens_max: usize) -> Result<Encoded, String> {
+    fn encode(&mut self, text: &str, tokens_max: usize) -> Result<EncodedText, String> {
         (self.0)(text);
-        Ok(Encoded {
+        Ok(EncodedText {
             vector: Vector::normalized(vec![1.0, text.len() as f32]).expect("it has a length"),
             tokens: text.len().min(tokens_max),
             cut: text.len() > tokens_max,
@@ -36,14 +36,14 @@ where
 #[tokio::test]
 async fn a_text_becomes_a_vector_of_its_namespace() {
     let embedder = embedder(4, || Ok(|_: &str| ()));
-    assert_eq!(embedder.status(), Status::Cold);
+    assert_eq!(embedder.status(), EmbedderStatus::Cold);
     let embedded = embedder
         .embed("four".into(), 3, LONG)
         .await
         .expect("a vector");
     assert_eq!((embedded.tokens, embedded.cut), (3, true));
     assert_eq!(&*embedded.namespace, "scripted/3");
-    assert_eq!(embedder.status(), Status::Ready);
+    assert_eq!(embedder.status(), EmbedderStatus::Ready);
 }
 
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn a_crash_of_the_thread_is_a_skip_and_a_new_thread_comes_after_a_pause() 
     let crashed = embedder.embed("poison".into(), 9, LONG).await;
     assert_eq!(crashed, Err(Skip::Crashed));
     // The thread says so itself a moment after its answer was lost.
-    while embedder.status() == Status::Ready {
+    while embedder.status() == EmbedderStatus::Ready {
         tokio::task::yield_now().await;
     }
     let resting = embedder.embed("good".into(), 9, LONG).await;
@@ -142,13 +142,16 @@ async fn a_model_that_cannot_be_loaded_says_why() {
         panic!("a missing file is a failure: {failed:?}");
     };
     assert!(reason.contains("/absent.onnx"), "{reason}");
-    assert_eq!(embedder.status(), Status::Resting(Skip::Failed(reason)));
+    assert_eq!(
+        embedder.status(),
+        EmbedderStatus::Resting(Skip::Failed(reason))
+    );
 }
 
 #[test]
 fn pauses_double_up_to_five_minutes() {
     let mut health = Health {
-        status: Status::Cold,
+        status: EmbedderStatus::Cold,
         rests_until: None,
         pause: PAUSE_FIRST,
     };
