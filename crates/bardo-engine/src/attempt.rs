@@ -42,6 +42,12 @@ impl Engine {
         shaped: &mut Shaped,
         left: Duration,
     ) -> Result<Response<UpstreamBody>, Failure> {
+        if shaped.endpoint.is_built_in() {
+            return Err(Failure::reported(Fault::new(
+                FaultClass::BadRequest,
+                "this model makes vectors only; send texts to POST /v1/embeddings",
+            )));
+        }
         let deadlines = &call.snapshot().deadlines;
         // A whole answer's head comes when the model is done; how many tokens there are comes at
         // once.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bardo_providers::{self as providers, Operation};
 use bardo_types::Degradation;
+use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
 use bardo_types::usage::Usage;
 use bardo_wire::codec::BadRequest;
@@ -79,6 +80,9 @@ impl Engine {
         shaped: &mut Shaped,
         left: Duration,
     ) -> Result<Vectors, Failure> {
+        if shaped.endpoint.is_built_in() {
+            return self.own_vectors(shaped, left).await;
+        }
         let started = Instant::now();
         let response = self.attempt(call, shaped, left).await?;
         let body = response.into_body();
@@ -119,6 +123,23 @@ impl Engine {
             // This provider's answer has no counts.
             prompt: None,
             upstream: bytes,
+        })
+    }
+}
+
+impl Engine {
+    async fn own_vectors(&self, shaped: &Shaped, left: Duration) -> Result<Vectors, Failure> {
+        let Some(vectors) = &self.vectors else {
+            let missing = "this build carries no embedding model";
+            return Err(Failure::reported(Fault::new(FaultClass::NotFound, missing)));
+        };
+        shaped.accepted.set(Some(Instant::now()));
+        let answer = vectors.answer(&shaped.body, left).await;
+        let body = answer.map_err(Failure::reported)?;
+        Ok(Vectors {
+            prompt: prompt_tokens(&body),
+            body: body.clone(),
+            upstream: body,
         })
     }
 }

@@ -11,6 +11,7 @@ use crate::health::HealthRecords;
 use crate::idempotency::Idempotency;
 use crate::memory::Memory;
 use crate::offers::Offers;
+use crate::ports::OwnVectors;
 use crate::searches::Searches;
 use crate::seeds::{Credit, Seeds};
 use crate::services::Services;
@@ -37,6 +38,8 @@ pub struct Engine {
     pub(crate) flights: FlightBoard,
     /// Sells single requests; `None`: none are sold.
     pub(crate) offers: Option<Box<dyn Offers>>,
+    /// Answers for the backend in this process; `None`: there is no such backend.
+    pub(crate) vectors: Option<Arc<dyn OwnVectors>>,
 }
 
 impl Engine {
@@ -59,6 +62,7 @@ impl Engine {
             cache: Arc::new(cache),
             flights: FlightBoard::default(),
             offers: None,
+            vectors: None,
         }
     }
 
@@ -86,6 +90,13 @@ impl Engine {
     pub fn with_offers(self, offers: Box<dyn Offers>) -> Self {
         let offers = Some(offers);
         Self { offers, ..self }
+    }
+
+    /// The engine with vectors that are made in this process.
+    #[must_use]
+    pub fn with_vectors(self, vectors: Arc<dyn OwnVectors>) -> Self {
+        let vectors = Some(vectors);
+        Self { vectors, ..self }
     }
 
     /// Starts to settle, on a runtime that outlives those that serve, what callers left behind.

@@ -115,7 +115,7 @@ pub use hints::{Hints, hints_schema};
 pub use idempotency::{Claim, Claimed, Idempotency, Kept, KeptBody, KeptStream, Recorder, Running};
 pub use meter::{Meter, prompt_tokens};
 pub use offers::{Offers, PricedRequest};
-pub use ports::{Preparer, Prompt, Screen, ScreenRefusal, Stages};
+pub use ports::{OwnVectors, Preparer, Prompt, Screen, ScreenRefusal, Stages};
 pub use received::{Payer, Principal, Received, Task};
 pub use relay::HEARTBEAT;
 pub use seeds::{SeedSpent, Seeds};

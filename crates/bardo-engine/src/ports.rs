@@ -3,9 +3,13 @@
 
 use std::sync::Arc;
 
+use std::time::Duration;
+
 use bardo_access::BoxFuture;
 use bardo_types::chat::ChatRequest;
+use bardo_types::fault::Fault;
 use bardo_types::model::Dialect;
+use bytes::Bytes;
 
 use crate::received::Principal;
 
@@ -59,4 +63,17 @@ pub struct Stages {
     pub screens: Vec<Arc<dyn Screen>>,
     /// Each gets what the one before made of the request.
     pub preparers: Vec<Arc<dyn Preparer>>,
+}
+
+/// Makes vectors of texts in this process, for the backend without an address.
+pub trait OwnVectors: Send + Sync {
+    /// Answers the body of a `POST /v1/embeddings` in OpenAI's form, within `at_most`.
+    ///
+    /// # Errors
+    /// What a provider would report.
+    fn answer<'a>(
+        &'a self,
+        body: &'a [u8],
+        at_most: Duration,
+    ) -> BoxFuture<'a, Result<Bytes, Fault>>;
 }

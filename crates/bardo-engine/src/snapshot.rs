@@ -202,6 +202,11 @@ impl Snapshot {
         &self.endpoints[candidate.backend]
     }
 
+    /// Iterates over the backends that have an address, in the owner's order.
+    pub fn remote(&self) -> impl Iterator<Item = &Arc<Endpoint>> {
+        self.endpoints.iter().filter(|one| !one.is_built_in())
+    }
+
     /// The price of a candidate; `None` where it must not be billed.
     pub(crate) fn price(&self, candidate: &Candidate) -> Option<Price> {
         match (candidate.entry.price, &self.billing.unpriced) {

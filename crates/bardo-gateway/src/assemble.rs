@@ -378,6 +378,10 @@ pub(crate) fn snapshot(
             ..Terms::default()
         });
     }
+    let endpoints = backends.iter().map(|backend| Arc::clone(&backend.endpoint));
+    // Last, so that it is never the first choice of a name that another backend has.
+    #[cfg(feature = "embedder")]
+    let endpoints = endpoints.chain([crate::vectors::backend(&mut roster)]);
     for name in config.inference.aliases.keys() {
         // An alias may name another. Cycles were refused when the configuration was read.
         if let Ok(model) = config.inference.unaliased(name) {
@@ -399,10 +403,7 @@ pub(crate) fn snapshot(
             web_search_budget: policy::web_search_budget(config),
             verify_above: policy::verify_above(config),
         },
-        endpoints: backends
-            .iter()
-            .map(|backend| Arc::clone(&backend.endpoint))
-            .collect(),
+        endpoints: endpoints.collect(),
         fallbacks: config.inference.fallbacks.clone().into_iter().collect(),
         deadlines: deadlines(config),
         max_attempts: config.upstream.max_attempts,

@@ -37,6 +37,8 @@ mod stores;
 mod unbilled;
 mod upkeep;
 mod usage;
+#[cfg(feature = "embedder")]
+mod vectors;
 mod write_timeout;
 
 use std::process::ExitCode;

@@ -291,11 +291,7 @@ impl Ops {
             .iter()
             .map(|(name, list)| json!({ "provider": name, "models": list.as_ref().ok(), "error": list.as_ref().err() }))
             .collect();
-        let providers: Vec<_> = snapshot
-            .endpoints
-            .iter()
-            .map(|endpoint| &endpoint.name)
-            .collect();
+        let providers: Vec<_> = snapshot.remote().map(|endpoint| &endpoint.name).collect();
         json!({
             "version": env!("CARGO_PKG_VERSION"),
             "sandbox": snapshot.sandbox,

@@ -46,8 +46,8 @@ pub(crate) async fn run(
         let snapshot = engine.snapshot();
         engine
             .health()
-            .keep_probes_of(|name| snapshot.endpoints.iter().any(|known| known.name == *name));
-        for endpoint in &snapshot.endpoints {
+            .keep_probes_of(|name| snapshot.remote().any(|known| known.name == *name));
+        for endpoint in snapshot.remote() {
             let pause = jitter(period, dice.hash_one((round, &endpoint.name)));
             let probe = HealthProbe {
                 engine: Arc::clone(&engine),

@@ -215,9 +215,12 @@ fn edge(
             owners: OwnerMessages::default(),
         }),
     };
+    let engine = Engine::new(snapshot, transport.clone(), services).with_cache(cache);
+    #[cfg(feature = "embedder")]
+    let engine = engine.with_vectors(Arc::new(crate::vectors::BuiltIn::new()));
     Ok(Arc::new(Edge {
         bodies: BodyBudget::default(),
-        engine: Arc::new(Engine::new(snapshot, transport.clone(), services).with_cache(cache)),
+        engine: Arc::new(engine),
         policy: ArcSwap::from_pointee(policy),
         draining: AtomicBool::new(false),
         store_reached: Arc::clone(&stores.reached),

@@ -14,6 +14,9 @@ use crate::compatible::compatible;
 use crate::provider::{Operation, Provider, UpstreamCall, provider};
 use crate::transport::Origin;
 
+/// Name of the backend that answers in this process. It has no address.
+pub const BUILT_IN: &str = "built-in";
+
 /// A base URL, taken apart once. Only configuration makes one: no request can name an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseUrl {
@@ -198,6 +201,31 @@ impl Endpoint {
             }
         }
         uris
+    }
+
+    /// Makes the backend that answers in this process.
+    #[must_use]
+    pub fn built_in() -> Self {
+        Self::new(EndpointConfig {
+            name: BUILT_IN.to_owned(),
+            service: Service::Local,
+            base: BaseUrl {
+                https: false,
+                host: "built-in.invalid".to_owned(),
+                port: 0,
+                path: String::new(),
+            },
+            key: Secret::new(String::new()),
+            allow_private: false,
+            dialects: None,
+            direct: false,
+        })
+    }
+
+    /// Whether the backend answers in this process.
+    #[must_use]
+    pub fn is_built_in(&self) -> bool {
+        self.name == BUILT_IN
     }
 
     /// The description of its service.

@@ -22,7 +22,7 @@ mod openai;
 mod openrouter;
 mod venice;
 
-pub use endpoint::{BaseUrl, Endpoint, EndpointConfig, InvalidUrl};
+pub use endpoint::{BUILT_IN, BaseUrl, Endpoint, EndpointConfig, InvalidUrl};
 pub use provider::{
     ListError, ModelList, Operation, Provider, Quarantined, UpstreamCall, provider,
 };

@@ -33,7 +33,7 @@ impl Backends {
                 .collect(),
             probe: probes.iter().find(|probe| probe.backend == name).cloned(),
         };
-        Self(snapshot.endpoints.iter().map(|one| of(&one.name)).collect())
+        Self(snapshot.remote().map(|one| of(&one.name)).collect())
     }
 
     /// The backends as JSON, for `/status`.

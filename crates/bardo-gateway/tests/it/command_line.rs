@@ -587,7 +587,9 @@ fn models_are_listed_with_who_serves_them() {
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON per line"))
         .collect();
-    assert_eq!(rows.len(), 1, "{}", ran.out);
+    assert_eq!(rows.len(), 2, "{}", ran.out);
     assert_eq!(rows[0]["id"], "gpt-5.5");
     assert_eq!(rows[0]["providers"], json!(["direct/openai"]));
+    assert_eq!(rows[1]["id"], "local/all-MiniLM-L6-v2");
+    assert_eq!(rows[1]["providers"], json!(["built-in"]));
 }

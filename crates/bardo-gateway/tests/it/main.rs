@@ -43,3 +43,4 @@ mod sse;
 mod timeouts;
 mod told;
 mod unread;
+mod vectors;

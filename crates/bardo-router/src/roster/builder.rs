@@ -259,7 +259,10 @@ impl Roster {
             names.push(name);
         }
         for name in [&entry.id, &entry.upstream_id] {
-            if let Some((maker, _)) = name.split_once('/') {
+            // `local/` is also how a request names the backend of the owner's server.
+            if let Some((maker, _)) = name.split_once('/')
+                && maker != Service::Local.as_str()
+            {
                 self.makers.insert(maker.to_owned());
             }
         }
