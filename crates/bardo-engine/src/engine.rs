@@ -12,6 +12,7 @@ use crate::idempotency::Idempotency;
 use crate::memory::Memory;
 use crate::offers::Offers;
 use crate::ports::OwnVectors;
+use crate::prompt_cache::PromptCaches;
 use crate::searches::Searches;
 use crate::seeds::{Credit, Seeds};
 use crate::services::Services;
@@ -36,6 +37,8 @@ pub struct Engine {
     pub(crate) cache: Arc<AnswerCache>,
     /// Answers that identical requests may share while they are made.
     pub(crate) flights: FlightBoard,
+    /// Memory of the prompt caches of providers.
+    pub(crate) prompt_caches: Arc<PromptCaches>,
     /// Sells single requests; `None`: none are sold.
     pub(crate) offers: Option<Box<dyn Offers>>,
     /// Answers for the backend in this process; `None`: there is no such backend.
@@ -61,6 +64,7 @@ impl Engine {
             stores: Stores::default(),
             cache: Arc::new(cache),
             flights: FlightBoard::default(),
+            prompt_caches: Arc::default(),
             offers: None,
             vectors: None,
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bardo_profile::{Applied, Wanted};
 use bardo_router::{Candidate, Explanation, Route, RoutedCandidate};
 use bardo_types::Degradation;
+use bardo_types::chat::MarkPlan;
 use bardo_types::privacy::SecurityClass;
 
 use crate::call::Call;
@@ -30,6 +31,17 @@ pub struct ExplainedLeg {
     pub degraded: Vec<Degradation>,
 }
 
+/// The decisions about a provider's prompt cache.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ExplainedPromptCache {
+    /// Marks that the gateway sets; `None` where the caller, the provider or nobody sets any.
+    pub marks: Option<MarkPlan>,
+    /// The figures behind the marks, in words.
+    pub reason: Option<String>,
+    /// The backend that has the session in its cache, in words; `None` where none is known.
+    pub affinity: Option<String>,
+}
+
 /// A decision and all that led to it.
 #[derive(Debug)]
 pub struct Explained {
@@ -49,6 +61,8 @@ pub struct Explained {
     pub legs: Vec<ExplainedLeg>,
     /// The backends that come before the first leg and cannot take the request, a sentence each.
     pub warnings: Vec<String>,
+    /// What is decided of the provider's prompt cache.
+    pub prompt_cache: ExplainedPromptCache,
     /// Why the chosen backend could not be sent the request after all.
     pub refused: Option<EngineError>,
 }
@@ -81,6 +95,7 @@ impl Engine {
             degraded_list: String::new(),
             legs: Vec::new(),
             warnings: Vec::new(),
+            prompt_cache: ExplainedPromptCache::default(),
             refused: None,
         };
         match planned {
@@ -95,6 +110,7 @@ impl Engine {
     fn show(&self, call: &Call, mut plan: Plan, explained: &mut Explained) {
         explained.wanted = plan.routed().and_then(|routed| routed.wanted.clone());
         let mut rejected = plan.take_rejected();
+        explained.prompt_cache.affinity = plan.routed().and_then(|routed| routed.affinity.clone());
         let mut choices = Vec::new();
         let mut first = plan.legs().len();
         for (index, leg) in plan.legs().iter().enumerate() {
@@ -110,6 +126,7 @@ impl Engine {
                 explained.applied = leg.settings.applied().cloned();
                 explained.degraded_list = degraded_list(&shaped.degraded);
                 explained.degraded.clone_from(&shaped.degraded);
+                explained.prompt_cache.marked_as(leg);
             }
             explained.legs.push(ExplainedLeg {
                 backend: leg.endpoint.name.clone(),
@@ -154,6 +171,17 @@ fn not_eligible(explanation: &mut Explanation, candidate: &Candidate, reason: &s
 
 fn is_same(one: &Candidate, other: &Candidate) -> bool {
     one.backend == other.backend && Arc::ptr_eq(&one.entry, &other.entry)
+}
+
+impl ExplainedPromptCache {
+    fn marked_as(&mut self, leg: &Leg) {
+        let cache = leg.prompt_cache.as_ref();
+        let Some(decision) = cache.and_then(|cache| cache.decision()) else {
+            return;
+        };
+        self.marks = Some(decision.plan());
+        self.reason = Some(decision.to_string());
+    }
 }
 
 /// The description of one leg.

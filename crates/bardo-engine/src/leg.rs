@@ -7,7 +7,7 @@ use bardo_profile::{Applied, Wanted};
 use bardo_providers::Endpoint;
 use bardo_router::{Candidate, RoutedCandidate};
 use bardo_types::Degradation;
-use bardo_types::chat::ChatRequest;
+use bardo_types::chat::{ChatRequest, MarkPlan};
 use bardo_types::model::{Dialect, Price};
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::{SecurityClass, TaskClass};
@@ -16,6 +16,7 @@ use bardo_wire::splice::Edit;
 
 use crate::call::Call;
 use crate::price::rate;
+use crate::prompt_cache::LegCache;
 use crate::received::Task;
 use crate::routed::Routed;
 
@@ -36,6 +37,8 @@ pub(crate) struct Leg {
     pub(crate) price: Option<Price>,
     /// The model is known to think about this request without showing it.
     pub(crate) reasons_unseen: bool,
+    /// What is known and decided of the provider's prompt cache there; `None` where nothing is.
+    pub(crate) prompt_cache: Option<Arc<LegCache>>,
 }
 
 /// How the model is set up.
@@ -68,6 +71,12 @@ pub(crate) struct Grant {
 }
 
 impl Leg {
+    /// The marks for the provider's prompt cache that are set where the caller sets none.
+    pub(crate) fn marks(&self) -> MarkPlan {
+        let cache = self.prompt_cache.as_ref();
+        cache.map_or(MarkPlan::USUAL, |cache| cache.plan())
+    }
+
     /// The router's choice of this candidate.
     pub(crate) fn choice(&self) -> Option<&RoutedCandidate> {
         self.routed.as_ref()?.choice(&self.candidate)

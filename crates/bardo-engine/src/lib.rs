@@ -54,6 +54,7 @@ mod plan;
 mod ports;
 mod prepare;
 mod price;
+mod prompt_cache;
 mod quota;
 mod read;
 mod receipt_builder;
@@ -105,7 +106,7 @@ pub use cache_policy::CachePolicy;
 pub use call::Call;
 pub use engine::Engine;
 pub use error::{EngineError, PaymentRequirement, UnpaidRequest, UpstreamFailure};
-pub use explain::{Explained, ExplainedLeg};
+pub use explain::{Explained, ExplainedLeg, ExplainedPromptCache};
 pub use head::{AnswerHead, Figures};
 pub use health::{
     BackendHealth, BackendState, Breaker, CircuitHealth, CircuitState, HealthRecords, Observation,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bardo_ledger::budget::BudgetStanding;
 use bardo_router::{Candidate, NoRoute, Router};
 use bardo_types::Degradation;
+use bardo_types::chat::MarkPlan;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::PassedOver;
 
@@ -315,6 +316,7 @@ impl Engine {
         let endpoint = Arc::clone(call.snapshot().endpoint(&candidate));
         let dialect = endpoint.dialect_for(call.dialect(), &candidate.entry);
         let wanted = routed.and_then(|routed| routed.wanted.as_ref());
+        let prompt_cache = self.leg_cache(call, &candidate, &endpoint, dialect, routed);
         let subject = Subject {
             call,
             candidate: &candidate,
@@ -322,6 +324,9 @@ impl Engine {
             dialect,
             choice: routed.and_then(|routed| routed.choice(&candidate)),
             wanted,
+            marks: prompt_cache
+                .as_ref()
+                .map_or(MarkPlan::USUAL, |cache| cache.plan()),
         };
         let planned = match call.task() {
             Task::Generate => settings::plan(subject, &self.memory)?,
@@ -339,6 +344,7 @@ impl Engine {
             settings: planned.settings,
             routed: routed.cloned(),
             reasons_unseen,
+            prompt_cache,
             candidate,
             endpoint,
             dialect,

@@ -226,6 +226,11 @@ impl ReceiptBuilder {
             payment: None,
         });
         receipt.routing = account(call, leg);
+        let cache = leg.prompt_cache.as_ref();
+        receipt.optimizations = cache
+            .and_then(|cache| cache.optimization())
+            .into_iter()
+            .collect();
         self.holds_back = leg.holds_back(call);
         let key = CircuitKey::new(&leg.endpoint, &leg.candidate.entry);
         self.at_work = Some((key, shaped.accepted.clone()));

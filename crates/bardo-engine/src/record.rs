@@ -23,6 +23,7 @@ use crate::failure::Failure;
 use crate::funds::{Persisting, RequestFunds, ledger_record};
 use crate::health::HealthRecords;
 use crate::meter::Meter;
+use crate::prompt_cache::LegCache;
 use crate::quota::Quota;
 use crate::receipt_builder::{Passed, ReceiptBuilder, Served};
 use crate::recording::Recording;
@@ -44,6 +45,8 @@ pub(crate) struct RequestRecord {
     decision: Option<Decision>,
     /// Notes the answer for the cache, where it may be stored or shared.
     recording: Option<Arc<Recording>>,
+    /// The prompt cache of the last attempt's leg, and when that attempt began.
+    prompt_cache: Option<(Arc<LegCache>, Instant)>,
 }
 
 /// Read access for the stages.
@@ -58,6 +61,7 @@ impl RequestRecord {
             quota: Quota::default(),
             decision: None,
             recording: None,
+            prompt_cache: None,
         }
     }
 
@@ -234,6 +238,8 @@ impl RequestRecord {
     pub(crate) fn ask(&mut self, call: &Call, shaped: &Shaped) {
         self.receipt.ask(call, shaped);
         self.funds.ask(call, shaped, self.receipt.receipt().mode);
+        let cache = shaped.leg.prompt_cache.clone();
+        self.prompt_cache = cache.map(|cache| (cache, Instant::now()));
         if self.receipt().attempts.len() == 1 {
             self.services.sink.started(self.receipt());
         }
@@ -252,6 +258,9 @@ impl RequestRecord {
     /// The backend failed, and nothing of its answer counts.
     pub(crate) fn refused(&mut self, failure: &Failure) {
         self.receipt.refused(failure);
+        if let Some((cache, _)) = self.prompt_cache.take() {
+            cache.failed();
+        }
     }
 
     /// The first content is there.
@@ -440,6 +449,9 @@ impl RequestRecord {
         }
         self.health
             .settled(receipt, self.receipt.broke(), Instant::now());
+        if let Some((cache, asked)) = self.prompt_cache.take() {
+            cache.settled(receipt, asked);
+        }
         self.services.sink.settled(receipt);
     }
 

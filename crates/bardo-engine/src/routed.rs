@@ -27,6 +27,8 @@ pub(crate) struct Routed {
     pub(crate) seed: Option<MicroUsd>,
     /// Settings of the model, if any source names some.
     pub(crate) wanted: Option<Wanted>,
+    /// The backend that has the session in its prompt cache, and what came of it, in words.
+    pub(crate) affinity: Option<String>,
 }
 
 impl Routed {

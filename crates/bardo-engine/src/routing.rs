@@ -25,6 +25,7 @@ use crate::error::EngineError;
 use crate::facts::facts;
 use crate::health::BackendState;
 use crate::memory::Memory;
+use crate::prompt_cache::warm_key;
 use crate::received::{Payer, Principal, Task};
 use crate::routed::Routed;
 use crate::snapshot::Snapshot;
@@ -44,6 +45,8 @@ pub(crate) struct Question<'a> {
     pub(crate) model: &'a str,
     pub(crate) hints: Option<&'a RouteHints>,
     pub(crate) facts: Facts,
+    /// The request in neutral form, where it could be read.
+    pub(crate) request: Option<&'a ChatRequest>,
     /// The candidates that are considered at all; `None`: all.
     pub(crate) only: Option<&'a dyn Fn(&Candidate) -> bool>,
 }
@@ -59,7 +62,8 @@ pub(crate) fn is_open(call: &Call) -> bool {
 impl<'a> Question<'a> {
     /// The question of a call. The neutral form is decoded for it.
     pub(crate) fn of(call: &'a Call, memory: &Memory) -> Self {
-        let facts = match call.request_body().neutral(memory) {
+        let neutral = call.request_body().neutral(memory);
+        let facts = match neutral {
             Some(request) => facts(request, &call.size(), call.stream()),
             None => {
                 let silent = ChatRequest::new(call.dialect(), String::new());
@@ -76,6 +80,7 @@ impl<'a> Question<'a> {
                 embeddings: call.task() == Task::Embeddings,
                 ..facts
             },
+            request: neutral.map(|request| &**request),
             only: None,
         }
     }
@@ -201,6 +206,7 @@ impl Engine {
     }
 
     fn routed(&self, question: &Question<'_>, mut route: Route) -> Routed {
+        let affinity = self.affinity(question, &mut route);
         if route.automatic {
             // What is held covers the dearest of them, so none is kept that will not be asked.
             route.keep(question.snapshot.max_attempts);
@@ -260,7 +266,27 @@ impl Engine {
             choices,
             seed: self.seed_of(question),
             wanted,
+            affinity,
         }
+    }
+
+    /// Puts the backend first that is warm for the session of a question, where the gateway chooses
+    /// and little is lost.
+    fn affinity(&self, question: &Question<'_>, route: &mut Route) -> Option<String> {
+        let request = question.request.filter(|_| route.automatic)?;
+        let account = question.principal.account.as_str();
+        let health = EngineHealthView {
+            engine: self,
+            snapshot: question.snapshot,
+            stream: question.facts.stream,
+        };
+        let name = |candidate: &Candidate| question.snapshot.endpoint(candidate).name.clone();
+        self.prefer_warm(
+            warm_key(account, question.hints, request),
+            &mut route.choices,
+            name,
+            |candidate| health.observe(candidate).state,
+        )
     }
 }
 

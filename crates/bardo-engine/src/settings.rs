@@ -6,7 +6,7 @@ use bardo_profile::{Applied, Model, Wanted, apply};
 use bardo_providers::Endpoint;
 use bardo_router::{Candidate, RoutedCandidate};
 use bardo_types::Degradation;
-use bardo_types::chat::{ChatRequest, OutputFormat, Part, Tool};
+use bardo_types::chat::{ChatRequest, MarkPlan, OutputFormat, Part, Tool};
 use bardo_types::model::Dialect;
 use bardo_wire::codec::Target;
 use bardo_wire::settings::{TRANSLATE, settings_change};
@@ -30,6 +30,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) dialect: Dialect,
     pub(crate) choice: Option<&'a RoutedCandidate>,
     pub(crate) wanted: Option<&'a Wanted>,
+    /// Marks for the provider's prompt cache that pay.
+    pub(crate) marks: MarkPlan,
 }
 
 /// The settings of one leg, and what they do to the size of the request.
@@ -96,6 +98,7 @@ pub(crate) fn again(
         dialect: leg.dialect,
         choice: leg.choice(),
         wanted: leg.wanted(),
+        marks: leg.marks(),
     };
     if !subject.is_set_up() {
         return Ok((request, None));
@@ -131,6 +134,7 @@ impl<'a> Subject<'a> {
             service: endpoint.service,
             dialect,
             name: &candidate.entry.upstream_id,
+            marks: self.marks,
         }
     }
 

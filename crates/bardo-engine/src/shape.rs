@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bardo_profile::{AnswerLift, Applied, SchemaCheck, SchemaMode};
 use bardo_providers::{self as providers, Endpoint, Operation};
 use bardo_types::Degradation;
-use bardo_types::chat::{ChatRequest, ThinkingMode};
+use bardo_types::chat::{ChatRequest, MarkPlan, ThinkingMode};
 use bardo_types::model::{Dialect, Service, ToolFormat};
 use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::{DecodeContext, Encoded, ReplyContext, Target};
@@ -358,7 +358,7 @@ fn written_anew(
     };
     refuse_unseen_images(&request, candidate)?;
     refuse_foreign_blocks_alone(&request, dialect)?;
-    let mut encoded = encoded(dialect, &request, &target)?;
+    let mut encoded = encoded(dialect, &request, &target, leg.marks())?;
     encoded.degraded.extend(cap.map(|(_, said)| said));
     let id_seed = call
         .request_id()
@@ -406,13 +406,14 @@ fn encoded(
     dialect: Dialect,
     request: &ChatRequest,
     target: &Target,
+    marks: MarkPlan,
 ) -> Result<Encoded, EngineError> {
     let format = target.capabilities.tool_format;
     if matches!(format, ToolFormat::Native) {
-        return Ok(table::encode_request(dialect, request, target)?);
+        return Ok(table::encode_marked(dialect, request, target, marks)?);
     }
     let lowered = textual::lower(request, format);
-    let mut encoded = table::encode_request(dialect, &lowered, target)?;
+    let mut encoded = table::encode_marked(dialect, &lowered, target, marks)?;
     if forces_a_tool(request) {
         encoded.degraded.push(Degradation::new(
             "forced_tool_choice",

@@ -5,12 +5,13 @@ mod text;
 
 use std::sync::Arc;
 
-use bardo_engine::{Explained, Received};
+use bardo_engine::{Explained, ExplainedPromptCache, Received};
 use bardo_profile::{Applied, SchemaMode, Wanted};
 use bardo_router::{
     Considered, Explanation, Refusal, RefusalKind, RoutedCandidate, Score, Subsystems,
 };
 use bardo_types::Degradation;
+use bardo_types::chat::CacheTtl;
 use bardo_types::error_code::ErrorCode;
 use bardo_types::feature::Feature;
 use bardo_types::intent::{Intent, Quality};
@@ -40,6 +41,8 @@ pub(crate) struct View<'a> {
     pub(crate) degraded: &'a [Degradation],
     /// The backends that come before the chosen one and cannot take the request.
     pub(crate) passed_over: &'a [String],
+    /// The decisions about the provider's prompt cache.
+    pub(crate) prompt_cache: &'a ExplainedPromptCache,
     /// Why the chosen backend could not be sent the request after all, with the stable code.
     pub(crate) refused: Option<(ErrorCode, &'a str)>,
 }
@@ -106,6 +109,7 @@ pub(crate) fn shown<T>(
         applied: explained.applied.as_ref(),
         degraded: &explained.degraded,
         passed_over: &explained.warnings,
+        prompt_cache: &explained.prompt_cache,
         refused: refused
             .as_ref()
             .map(|problem| (problem.code, &*problem.fault.message)),
@@ -166,6 +170,7 @@ pub(crate) fn body(view: &View<'_>) -> Value {
         "resolution": resolution(view),
         "intent": intent(view),
         "profile": profile(view),
+        "prompt_cache": prompt_cache(view.prompt_cache),
         "fallbacks": fallbacks(view),
         "candidates": candidates,
         "refusal": refusal(view),
@@ -282,6 +287,18 @@ fn profile(view: &View<'_>) -> Value {
     sent.insert("locked".into(), json!(wanted.locked));
     sent.insert("changed".into(), json!(changed));
     Value::Object(sent)
+}
+
+/// The marks that the gateway sets for the provider's prompt cache, with the figures behind them.
+/// `marks` is null where the gateway decides none.
+fn prompt_cache(seen: &ExplainedPromptCache) -> Value {
+    let marks = seen.marks.map(|plan| {
+        json!({
+            "tools_and_system": plan.stable.map(CacheTtl::as_str),
+            "conversation": plan.turns.map(CacheTtl::as_str),
+        })
+    });
+    json!({ "marks": marks, "reason": seen.reason, "affinity": seen.affinity })
 }
 
 fn set(members: &mut Map<String, Value>, name: &str, value: Option<Value>) {

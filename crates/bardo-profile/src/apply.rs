@@ -13,11 +13,13 @@ mod sampling;
 mod shape;
 mod thinking;
 
+pub use caching::is_marked;
+
 use std::borrow::Cow;
 use std::fmt::Display;
 
 use bardo_types::Degradation;
-use bardo_types::chat::{ChatRequest, Message, Opaque, Part, Role, Text, ThinkingMode};
+use bardo_types::chat::{ChatRequest, MarkPlan, Message, Opaque, Part, Role, Text, ThinkingMode};
 use bardo_types::model::{Capabilities, Dialect, Effort, Service};
 use bardo_types::privacy::SecurityClass;
 use bardo_types::profile::InferenceProfile;
@@ -45,6 +47,8 @@ pub struct Model<'a> {
     /// Temperature, `top_p` and `top_k` may be sent at all. Not so where a caller's request is
     /// relayed under version 2026-10-21 of the Messages API, which refuses them of every model.
     pub takes_sampling: bool,
+    /// Cache marks that pay for this request, where they are wanted and the caller sets none.
+    pub marks: MarkPlan,
 }
 
 /// The result of applying a profile.

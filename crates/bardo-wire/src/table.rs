@@ -2,7 +2,7 @@
 //!
 //! No caller speaks Gemini; where a function for callers meets it, chat stands in.
 
-use bardo_types::chat::{ChatRequest, ChatResponse};
+use bardo_types::chat::{ChatRequest, ChatResponse, MarkPlan};
 use bardo_types::fault::Fault;
 use bardo_types::model::{Dialect, Service};
 
@@ -110,6 +110,23 @@ pub fn encode_request(
         Dialect::Responses => responses::encode_request(request, target),
         Dialect::Gemini => gemini::encode_request(request, target),
         Dialect::Chat | Dialect::Completions => chat::encode_request(request, target),
+    }
+}
+
+/// Writes a request for an upstream, with the cache marks of a plan where the caller sets none. Only
+/// the Messages dialect has marks on parts.
+///
+/// # Errors
+/// As [`encode_request`].
+pub fn encode_marked(
+    dialect: Dialect,
+    request: &ChatRequest,
+    target: &Target,
+    marks: MarkPlan,
+) -> Result<Encoded, BadRequest> {
+    match dialect {
+        Dialect::Anthropic => anthropic::encode_marked(request, target, marks),
+        _ => encode_request(dialect, request, target),
     }
 }
 

@@ -9,6 +9,7 @@ mod leaving;
 mod money;
 mod offers;
 mod paying;
+mod prompt_cache;
 mod purse;
 mod refusals;
 mod routing;

@@ -29,6 +29,13 @@ fn refused() -> Explanation {
     }
 }
 
+/// Nothing is known of any prompt cache.
+static NO_CACHE: ExplainedPromptCache = ExplainedPromptCache {
+    marks: None,
+    reason: None,
+    affinity: None,
+};
+
 fn view(explanation: &Explanation) -> View<'_> {
     View {
         model: "bardo/auto",
@@ -38,6 +45,7 @@ fn view(explanation: &Explanation) -> View<'_> {
         applied: None,
         degraded: &[],
         passed_over: &[],
+        prompt_cache: &NO_CACHE,
         refused: None,
     }
 }

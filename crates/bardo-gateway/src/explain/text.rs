@@ -80,6 +80,7 @@ pub(crate) fn words(view: &View<'_>, width: usize) -> String {
         page.entry("", 0, &format!("{message} ({code})"));
     }
     set_up(&mut page, view);
+    prompt_cache(&mut page, view);
     let refusal = view.refusal().map(|refusal| &refusal.advice);
     let advice = view.explanation.advice.iter();
     let advice: Vec<&String> = advice.filter(|line| Some(*line) != refusal).collect();
@@ -106,6 +107,17 @@ pub(crate) fn words(view: &View<'_>, width: usize) -> String {
         others(&mut page, view);
     }
     page.text
+}
+
+fn prompt_cache(page: &mut Page, view: &View<'_>) {
+    let seen = view.prompt_cache;
+    if seen.reason.is_none() && seen.affinity.is_none() {
+        return;
+    }
+    page.heading("Prompt cache of the provider");
+    for line in [&seen.reason, &seen.affinity].into_iter().flatten() {
+        page.entry("-", 2, line);
+    }
 }
 
 fn needs(page: &mut Page, view: &View<'_>, row: Option<&Subsystem>) {

@@ -1,6 +1,6 @@
 //! Prompt caches, and what only some providers offer: their search, a predicted answer.
 
-use bardo_types::chat::{CacheMark, ChatRequest, DocumentSource, Part, Role, Tool};
+use bardo_types::chat::{CacheMark, CacheTtl, ChatRequest, DocumentSource, Part, Role, Tool};
 use bardo_types::feature::Feature;
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
@@ -10,12 +10,9 @@ use serde_json::json;
 use super::ProfileApplication;
 use crate::members::Marks;
 
-fn ephemeral() -> RawJson {
-    RawJson::of(&json!({ "type": "ephemeral" })).expect("a literal is JSON")
-}
-
-/// Whether the caller marks something itself.
-fn is_marked(request: &ChatRequest) -> bool {
+/// Whether a request marks something for the provider's cache.
+#[must_use]
+pub fn is_marked(request: &ChatRequest) -> bool {
     let marked = |part: &Part| match part {
         Part::Text(text) => text.cache.is_some(),
         Part::Image(image) => image.cache.is_some(),
@@ -41,15 +38,17 @@ impl ProfileApplication<'_> {
     }
 
     /// Marks what stays the same from call to call: the tools and the system prompt, where they
-    /// reach the model's minimum. Encoders mark by themselves for callers of dialects without marks;
+    /// reach the model's minimum and a mark pays. Encoders mark by themselves for callers of dialects without marks;
     /// a caller of the Messages dialect that sets none gets them here.
     pub(super) fn mark(&mut self, wanted: Option<bool>) {
         if wanted != Some(true) || !self.caps.cache_marks || is_marked(self.request) {
             return;
         }
         match self.members.cache {
+            // One mark for the whole prompt; it moves with its end.
             Some(Marks::Request) if self.caps.caches(self.request.prompt_tokens()) => {
-                self.request.cache.automatic = Some(ephemeral())
+                let ttl = self.model.marks.turns.or(self.model.marks.stable);
+                self.request.cache.automatic = ttl.map(CacheTtl::mark);
             }
             Some(Marks::Caller) if self.request.dialect == Dialect::Anthropic => self.mark_static(),
             _ => {}
@@ -58,6 +57,9 @@ impl ProfileApplication<'_> {
 
     fn mark_static(&mut self) {
         let caps = self.caps;
+        let Some(ttl) = self.model.marks.stable else {
+            return;
+        };
         let marks_tools = caps.caches(self.request.tools_tokens());
         let marks_system = caps.caches(self.request.system_tokens());
         let system = self.request.leading_system().len();
@@ -81,7 +83,7 @@ impl ProfileApplication<'_> {
         let last = last.filter(|_| marks_system);
         let tool = tool.filter(|_| marks_tools);
         for slot in [last, tool].into_iter().flatten() {
-            *slot = Some(CacheMark(ephemeral()));
+            *slot = Some(CacheMark(ttl.mark()));
             self.applied.touched_conversation = true;
         }
     }

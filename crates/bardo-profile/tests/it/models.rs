@@ -1,7 +1,7 @@
 //! What the tests set up: subsystems, callers, models.
 
 use bardo_profile::{Model, ProfileTable, Sources, Wanted, wanted};
-use bardo_types::chat::{ChatRequest, Message, Part, Role, Text};
+use bardo_types::chat::{ChatRequest, MarkPlan, Message, Part, Role, Text};
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::{Intent, Quality};
 use bardo_types::model::{Capabilities, Dialect, Service};
@@ -69,5 +69,6 @@ pub(crate) fn model<'a>(
         name,
         security: SecurityClass::Standard,
         takes_sampling: true,
+        marks: MarkPlan::USUAL,
     }
 }

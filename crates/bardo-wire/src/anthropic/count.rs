@@ -1,6 +1,6 @@
 //! The endpoint `/v1/messages/count_tokens`.
 
-use bardo_types::chat::ChatRequest;
+use bardo_types::chat::{ChatRequest, MarkPlan};
 
 use crate::anthropic::request::{decode, encode};
 use crate::codec::{BadRequest, Encoded, Target};
@@ -19,7 +19,7 @@ pub fn decode_count_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
 /// # Errors
 /// As [`super::encode_request`].
 pub fn encode_count_request(request: &ChatRequest, target: &Target) -> Result<Encoded, BadRequest> {
-    encode::encode(request, target, encode::Purpose::Count)
+    encode::encode(request, target, encode::Purpose::Count, MarkPlan::USUAL)
 }
 
 /// Writes the answer to a caller who asked for a count.

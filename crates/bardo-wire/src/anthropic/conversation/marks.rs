@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bardo_types::Losses;
-use bardo_types::chat::{DocumentSource, IMAGE_BYTES, Role, tokens_of_bytes};
+use bardo_types::chat::{CacheTtl, DocumentSource, IMAGE_BYTES, MarkPlan, Role, tokens_of_bytes};
 use bardo_types::json::RawJson;
 use bardo_types::model::Capabilities;
 
@@ -14,7 +14,7 @@ const MARKS_MAX: usize = 4;
 
 /// The usual mark.
 pub(in crate::anthropic) fn ephemeral() -> RawJson {
-    RawJson::parse(r#"{"type":"ephemeral"}"#).expect("a literal is JSON")
+    CacheTtl::FiveMinutes.mark()
 }
 
 impl Conversation<'_> {
@@ -30,16 +30,23 @@ impl Conversation<'_> {
     /// Marks the end of the system prompt, of `system` tokens with the tools before it, and of the
     /// last two user turns, where the model caches so much. The mark that was last in one request is
     /// last but one in the next, so that each request finds the entry that the one before it wrote.
-    pub(in crate::anthropic) fn mark_automatically(&mut self, system: u64, caps: &Capabilities) {
-        if caps.caches(system) {
-            mark_last(&mut self.system);
+    /// The plan says for how long, and which of them.
+    pub(in crate::anthropic) fn mark_automatically(
+        &mut self,
+        plan: MarkPlan,
+        system: u64,
+        caps: &Capabilities,
+    ) {
+        if let Some(ttl) = plan.stable.filter(|_| caps.caches(system)) {
+            mark_last(&mut self.system, ttl);
         }
+        let Some(ttl) = plan.turns else { return };
         let mut behind: usize = self.turns.iter().map(|turn| sizes(&turn.blocks)).sum();
         let mut marks = 2;
         for turn in self.turns.iter_mut().rev() {
             if turn.role == Role::User {
                 if caps.caches(system + tokens_of_bytes(behind)) {
-                    mark_last(&mut turn.blocks);
+                    mark_last(&mut turn.blocks, ttl);
                 }
                 marks -= 1;
             }
@@ -121,8 +128,8 @@ fn unmark(block: &mut Sent<'_>, mut excess: usize) -> usize {
     excess
 }
 
-fn mark_last(blocks: &mut [Sent<'_>]) {
+fn mark_last(blocks: &mut [Sent<'_>], ttl: CacheTtl) {
     if let Some(block) = blocks.iter_mut().rfind(|block| block.is_markable()) {
-        block.cache = Some(Cow::Owned(ephemeral()));
+        block.cache = Some(Cow::Owned(ttl.mark()));
     }
 }

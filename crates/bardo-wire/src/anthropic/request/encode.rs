@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 
 use bardo_types::Losses;
-use bardo_types::chat::{ChatRequest, OutputFormat, Part, ToolChoice, Verbosity};
+use bardo_types::chat::{
+    CacheTtl, ChatRequest, MarkPlan, OutputFormat, Part, ToolChoice, Verbosity,
+};
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 
-use crate::anthropic::conversation::{Conversation, ephemeral, write_blocks};
+use crate::anthropic::conversation::{Conversation, write_blocks};
 use crate::anthropic::tools::{SentTool, SentToolChoice};
 use crate::anthropic::{conversation, sampling, schema, thinking, tools};
 use crate::codec::{BadRequest, Encoded, Target};
@@ -35,13 +37,26 @@ pub(in crate::anthropic) enum Purpose {
 /// When something that the caller demands cannot be had: several answers, sound, a part that the
 /// model cannot read.
 pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded, BadRequest> {
-    encode(request, target, Purpose::Answer)
+    encode(request, target, Purpose::Answer, MarkPlan::USUAL)
+}
+
+/// Writes a request with the cache marks of a plan, where the caller sets none.
+///
+/// # Errors
+/// As [`encode_request`].
+pub fn encode_marked(
+    request: &ChatRequest,
+    target: &Target,
+    marks: MarkPlan,
+) -> Result<Encoded, BadRequest> {
+    encode(request, target, Purpose::Answer, marks)
 }
 
 pub(in crate::anthropic) fn encode(
     request: &ChatRequest,
     target: &Target,
     purpose: Purpose,
+    marks: MarkPlan,
 ) -> Result<Encoded, BadRequest> {
     refuse_impossible(request)?;
     let mut lost = Losses::default();
@@ -77,7 +92,7 @@ pub(in crate::anthropic) fn encode(
         let may_force = target.capabilities.forced_tool_choice && !thinking.is_manual();
         SentToolChoice::plan(request, &names, may_force, &mut lost)
     };
-    cache_marks(request, target, &mut talk, &mut tools, &mut lost);
+    cache_marks(request, target, marks, &mut talk, &mut tools, &mut lost);
     let bound = target.capabilities.bound_thinking;
     for instruction in [&choice.instruction, &format.instruction]
         .into_iter()
@@ -170,11 +185,12 @@ fn tool_definitions<'a>(
     tools::definitions(request, &target.capabilities, names, only, lost)
 }
 
-/// Keeps the caller's cache marks within the limit. Where there are none, marks what reaches the
-/// model's minimum.
+/// Keeps the caller's cache marks within the limit. Where there are none, marks by the plan what
+/// reaches the model's minimum.
 fn cache_marks(
     request: &ChatRequest,
     target: &Target,
+    plan: MarkPlan,
     talk: &mut Conversation<'_>,
     tools: &mut [SentTool<'_>],
     lost: &mut Losses,
@@ -187,11 +203,14 @@ fn cache_marks(
         && talk.marks() + of_tools + automatic == 0
     {
         let caps = &*target.capabilities;
-        talk.mark_automatically(request.system_tokens(), caps);
+        talk.mark_automatically(plan, request.system_tokens(), caps);
         let marks_tools = caps.caches(request.tools_tokens());
         let last = tools.iter_mut().rev().find_map(SentTool::cache);
-        if let Some(cache) = last.filter(|_| marks_tools) {
-            *cache = Some(Cow::Owned(ephemeral()));
+        if let Some((cache, mark)) = last
+            .zip(plan.stable.map(CacheTtl::mark))
+            .filter(|_| marks_tools)
+        {
+            *cache = Some(Cow::Owned(mark));
         }
     } else {
         talk.limit_marks(of_tools + automatic, lost);

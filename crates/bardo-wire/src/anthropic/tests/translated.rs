@@ -1,7 +1,10 @@
 //! Answers of other providers for an Anthropic caller, and whole requests of other dialects.
 
 use super::*;
-use bardo_types::chat::{Choice, Citation, CitationSource, Finish, ServerBlock, ToolChoice};
+use crate::anthropic::encode_marked;
+use bardo_types::chat::{
+    CacheTtl, Choice, Citation, CitationSource, Finish, MarkPlan, ServerBlock, ToolChoice,
+};
 use serde_json::json;
 
 #[test]
@@ -225,6 +228,54 @@ fn no_more_marks_than_the_api_takes() {
         .collect();
     assert_eq!(marked, [false, false, true, true, true, true]);
     assert_eq!(features(&encoded), ["cache_control"]);
+}
+
+#[test]
+fn marks_follow_the_plan_and_are_four_at_most() {
+    let say = |role, text: &str| Message::new(role, vec![Text::new(text).into()]);
+    let mut request = hello();
+    request.dialect = Dialect::Chat;
+    request.messages = vec![
+        say(Role::System, "rules"),
+        say(Role::User, "one"),
+        say(Role::Assistant, "two"),
+        say(Role::User, "three"),
+    ];
+    request.tools = vec![bardo_types::chat::Tool::Function {
+        name: "look".into(),
+        description: None,
+        schema: None,
+        strict: None,
+        cache: None,
+        extra: Vec::new(),
+    }];
+    let (five, hour) = (Some(CacheTtl::FiveMinutes), Some(CacheTtl::OneHour));
+    let plans = [None, five, hour].map(|stable| [None, five, hour].map(|turns| (stable, turns)));
+    for (stable, turns) in plans.into_iter().flatten() {
+        let plan = MarkPlan { stable, turns };
+        let encoded = encode_marked(&request, &target(newest()), plan).unwrap();
+        let sent = body(&encoded);
+        let mark = |block: &Value| {
+            let mark = block.get("cache_control")?;
+            Some(mark.get("ttl").map_or("5m", |ttl| {
+                assert_eq!(ttl, "1h");
+                "1h"
+            }))
+        };
+        let all = [
+            mark(&sent["tools"][0]),
+            mark(&sent["system"][0]),
+            mark(&sent["messages"][0]["content"][0]),
+            mark(&sent["messages"][2]["content"][0]),
+        ];
+        let [stable, turns] = [stable, turns].map(|ttl| ttl.map(CacheTtl::as_str));
+        assert_eq!(all, [stable, stable, turns, turns]);
+        let text = String::from_utf8(encoded.body).unwrap();
+        assert_eq!(
+            text.matches("\"cache_control\"").count(),
+            all.iter().flatten().count()
+        );
+    }
 }
 
 #[test]

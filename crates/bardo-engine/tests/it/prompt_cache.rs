@@ -1,0 +1,109 @@
+//! Marks for the prompt caches of providers: which are set, and what comes of them.
+
+use bardo_types::model::{Dialect, Price};
+use bardo_types::money::PricePerMillion;
+use serde_json::{Value, json};
+
+use crate::purse::PRICE;
+use crate::world::{Bench, prompt, world};
+
+const MODEL: &str = "claude-sonnet-5-5";
+
+/// A price list with a prompt cache: reads at a tenth, writes at 1.25 and 2 times.
+const CACHED: Price = Price {
+    cache_read: Some(PricePerMillion::from_micro(1_000_000)),
+    cache_write_5m: Some(PricePerMillion::from_micro(12_500_000)),
+    cache_write_1h: Some(PricePerMillion::from_micro(20_000_000)),
+    ..PRICE
+};
+
+fn bench(price: Price) -> Bench {
+    let bench = Bench::start();
+    bench.swap(|address| world(address, true, Some(price)));
+    bench
+}
+
+/// A request with a long system prompt.
+fn long(text: &str) -> Value {
+    let mut body = prompt(Dialect::Chat, MODEL, text);
+    let rules = "Follow these rules closely. ".repeat(2_000);
+    let messages = body["messages"].as_array_mut().expect("a list");
+    messages.insert(0, json!({ "role": "system", "content": rules }));
+    body
+}
+
+async fn sent(bench: &Bench) -> String {
+    let received = bench.received().await;
+    received.last().expect("a request").clone()
+}
+
+#[tokio::test]
+async fn a_translated_request_is_marked_where_it_pays_and_the_next_one_is_read_from_the_cache() {
+    let bench = bench(CACHED);
+    let explain = |text: &str| {
+        let received = bench.received_request(Dialect::Chat, &long(text));
+        bench.engine.explain(received).expect("it is well formed")
+    };
+    let before = explain("One").prompt_cache;
+    let reason = before.reason.expect("a decision");
+    assert!(reason.contains("first guess"), "{reason}");
+
+    let first = bench.ask(Dialect::Chat, &long("One")).await.unwrap();
+    assert_eq!(first.head.optimizations, ["cache_marks_5m"]);
+    let body = sent(&bench).await;
+    assert_eq!(
+        body.matches(r#""cache_control":{"type":"ephemeral"}"#)
+            .count(),
+        2
+    );
+
+    let second = bench.ask(Dialect::Chat, &long("Two")).await.unwrap();
+    let usage = &second.json()["usage"]["prompt_tokens_details"];
+    assert!(usage["cached_tokens"].as_u64() > Some(5_000), "{usage}");
+    let reason = explain("Three").prompt_cache.reason.expect("a decision");
+    assert!(
+        reason.contains("of 2 calls, 2 came back within 5 minutes"),
+        "{reason}"
+    );
+}
+
+#[tokio::test]
+async fn no_discount_on_reads_means_no_marks() {
+    let bench = bench(PRICE);
+    let answer = bench.ask(Dialect::Chat, &long("One")).await.unwrap();
+    assert_eq!(answer.head.optimizations, ["cache_marks_withheld"]);
+    assert!(!sent(&bench).await.contains("cache_control"));
+}
+
+#[tokio::test]
+async fn a_prompt_below_the_minimum_is_neither_marked_nor_talked_about() {
+    let bench = bench(CACHED);
+    let short = prompt(Dialect::Chat, MODEL, "Hello");
+    let answer = bench.ask(Dialect::Chat, &short).await.unwrap();
+    assert!(answer.head.optimizations.is_empty());
+    assert!(!sent(&bench).await.contains("cache_control"));
+}
+
+#[tokio::test]
+async fn marks_of_the_caller_stand_and_none_are_added() {
+    let bench = bench(CACHED);
+    let mut body = long("One");
+    let text = body["messages"][0]["content"].take();
+    body["messages"][0]["content"] = json!([
+        { "type": "text", "text": text, "cache_control": { "type": "ephemeral", "ttl": "1h" } }
+    ]);
+    let answer = bench.ask(Dialect::Chat, &body).await.unwrap();
+    assert!(answer.head.optimizations.is_empty());
+    let sent = sent(&bench).await;
+    assert_eq!(sent.matches("cache_control").count(), 1);
+    assert!(sent.contains(r#""ttl":"1h""#));
+}
+
+#[tokio::test]
+async fn a_relayed_request_keeps_its_bytes() {
+    let bench = bench(CACHED);
+    let mut body = prompt(Dialect::Anthropic, MODEL, "One");
+    body["system"] = json!("Follow these rules closely. ".repeat(2_000));
+    bench.ask(Dialect::Anthropic, &body).await.unwrap();
+    assert_eq!(sent(&bench).await, body.to_string());
+}
