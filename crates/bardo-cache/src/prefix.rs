@@ -18,7 +18,7 @@ mod tracker;
 pub use affinity::{Affinity, AffinityTable, Warmth};
 pub use gaps::{Evidence, Gaps};
 pub use keepalive::{KeepaliveCase, keepalive_pays};
-pub use policy::{Case, Rates, Reason, Verdict, decide};
+pub use policy::{MarkCase, MarkReason, Rates, Verdict, decide};
 pub use resource::{ResourceCase, resource_pays};
 pub use tracker::{MarkDecision, PrefixTracker, Sighting, Stretch};
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bardo_cache::prefix::{
-    Affinity, AffinityTable, MarkDecision, Millis, PrefixId, PrefixTracker, Rates, Reason,
+    Affinity, AffinityTable, MarkDecision, MarkReason, Millis, PrefixId, PrefixTracker, Rates,
     Sighting, Stretch,
 };
 use bardo_profile::is_marked;
@@ -79,7 +79,7 @@ impl LegCache {
         let plan = decision.plan();
         let too_short = [decision.stable, decision.turns]
             .iter()
-            .all(|verdict| verdict.reason == Reason::TooShort);
+            .all(|verdict| verdict.reason == MarkReason::TooShort);
         Some(Cow::Borrowed(match plan.stable.max(plan.turns) {
             Some(CacheTtl::FiveMinutes) => "cache_marks_5m",
             Some(CacheTtl::OneHour) => "cache_marks_1h",

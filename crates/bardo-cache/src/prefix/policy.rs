@@ -51,7 +51,7 @@ impl Rates {
 
 /// One stretch of a prompt whose marks are to be decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Case {
+pub struct MarkCase {
     /// Tokens that the last call began with too.
     pub reused: u64,
     /// Tokens that are new in each call and are written with the rest.
@@ -68,7 +68,7 @@ pub struct Case {
 
 /// Why a choice was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub enum MarkReason {
     /// The stretch is shorter than what the model caches.
     TooShort,
     /// Reads are not cheaper than fresh input, so no mark can pay.
@@ -87,7 +87,7 @@ pub struct Verdict {
     /// Lifetime of the mark; `None`: no mark.
     pub ttl: Option<CacheTtl>,
     /// Why.
-    pub reason: Reason,
+    pub reason: MarkReason,
     /// Tokens of the stretch.
     pub tokens: u64,
     /// Fewest tokens that the model caches.
@@ -104,11 +104,11 @@ pub struct Verdict {
 
 /// Decides the mark of a stretch. Under the observed gaps the choice never costs more than no mark.
 #[must_use]
-pub fn decide(case: &Case) -> Verdict {
+pub fn decide(case: &MarkCase) -> Verdict {
     let tokens = case.reused.saturating_add(case.added);
     let mut verdict = Verdict {
         ttl: None,
-        reason: Reason::TooShort,
+        reason: MarkReason::TooShort,
         tokens,
         minimum: case.minimum,
         evidence: case.evidence,
@@ -120,12 +120,12 @@ pub fn decide(case: &Case) -> Verdict {
         return verdict;
     }
     if case.rates.read >= case.rates.fresh {
-        verdict.reason = Reason::NoDiscount;
+        verdict.reason = MarkReason::NoDiscount;
         return verdict;
     }
     if case.evidence.total == 0 {
         verdict.ttl = case.rates.write_5m.map(|_| CacheTtl::FiveMinutes);
-        verdict.reason = Reason::FirstGuess;
+        verdict.reason = MarkReason::FirstGuess;
         return verdict;
     }
     let Some(unmarked) = total(case, None) else {
@@ -150,7 +150,7 @@ impl Verdict {
     }
 
     /// The cheapest choice, or the current one where the cheapest saves too little over it.
-    fn choice(&self, current: Option<Option<CacheTtl>>) -> (Option<CacheTtl>, Reason) {
+    fn choice(&self, current: Option<Option<CacheTtl>>) -> (Option<CacheTtl>, MarkReason) {
         let (mut best, mut least) = (None, self.unmarked);
         for ttl in [CacheTtl::FiveMinutes, CacheTtl::OneHour] {
             if let Some(cost) = self.cost(Some(ttl)).filter(|cost| *cost < least) {
@@ -162,9 +162,9 @@ impl Verdict {
             && let Some(cost) = self.cost(kept).filter(|cost| *cost <= self.unmarked)
             && cost.pico() - least.pico() < self.unmarked.pico() / CHANGE_PARTS
         {
-            return (kept, Reason::Kept);
+            return (kept, MarkReason::Kept);
         }
-        (best, Reason::Cheapest)
+        (best, MarkReason::Cheapest)
     }
 }
 
@@ -172,7 +172,7 @@ impl Verdict {
 /// is reused later; of the others a warm one reads that and writes what is new, and a cold one writes
 /// all of it. Without a mark everything is fresh. `None` on overflow and where the mark is not
 /// offered.
-fn total(case: &Case, ttl: Option<CacheTtl>) -> Option<ExactCost> {
+fn total(case: &MarkCase, ttl: Option<CacheTtl>) -> Option<ExactCost> {
     let gaps = u64::from(case.evidence.total);
     let all = case.reused.checked_add(case.added)?;
     let Some(ttl) = ttl else {
@@ -211,15 +211,15 @@ impl fmt::Display for Verdict {
         } = self;
         write!(f, "{} on {tokens} tokens: ", name(self.ttl))?;
         match self.reason {
-            Reason::TooShort if *tokens == 0 => write!(f, "nothing is there to cache"),
-            Reason::TooShort => write!(f, "the model caches from {minimum} tokens on"),
-            Reason::NoDiscount => {
+            MarkReason::TooShort if *tokens == 0 => write!(f, "nothing is there to cache"),
+            MarkReason::TooShort => write!(f, "the model caches from {minimum} tokens on"),
+            MarkReason::NoDiscount => {
                 write!(f, "the price list has no discount on cache reads")
             }
-            Reason::FirstGuess => {
+            MarkReason::FirstGuess => {
                 write!(f, "first guess, no gap between calls was observed yet")
             }
-            Reason::Cheapest | Reason::Kept => self.figures(f),
+            MarkReason::Cheapest | MarkReason::Kept => self.figures(f),
         }
     }
 }
@@ -248,7 +248,7 @@ impl Verdict {
                 write!(f, ", {} {}", name(Some(ttl)), usd(cost, total))?;
             }
         }
-        if self.reason == Reason::Kept {
+        if self.reason == MarkReason::Kept {
             write!(f, "; kept, because a change saves less than 5 %")?;
         }
         Ok(())

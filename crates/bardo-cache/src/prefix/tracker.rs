@@ -7,7 +7,7 @@ use bardo_types::chat::{CacheTtl, MarkPlan};
 
 use super::gaps::{Evidence, Gaps, usable_ms};
 use super::generations::Generations;
-use super::policy::{Case, Rates, Verdict, decide};
+use super::policy::{MarkCase, Rates, Verdict, decide};
 use super::{Millis, PrefixId};
 
 /// First sightings of a caller before its other prompts say anything of a new one.
@@ -233,7 +233,7 @@ fn judged(
         None => pool.evidence(now),
     };
     let reused = seen.map_or(stretch.tokens, |seen| seen.tokens.min(stretch.tokens));
-    decide(&Case {
+    decide(&MarkCase {
         reused,
         added: stretch.tokens - reused,
         minimum: request.minimum,

@@ -24,8 +24,8 @@ fn evidence(total: u32, within_5m: u32, within_1h: u32) -> Evidence {
     }
 }
 
-fn case(evidence: Evidence) -> Case {
-    Case {
+fn case(evidence: Evidence) -> MarkCase {
+    MarkCase {
         reused: 10_000,
         added: 0,
         minimum: 1_024,
@@ -52,11 +52,11 @@ fn a_busy_prefix_is_marked_for_five_minutes_and_a_slow_one_for_an_hour_or_not_at
 
 #[test]
 fn a_prefix_below_the_minimum_is_never_marked() {
-    let verdict = decide(&Case {
+    let verdict = decide(&MarkCase {
         minimum: 10_001,
         ..case(evidence(10, 10, 10))
     });
-    assert_eq!((verdict.ttl, verdict.reason), (None, Reason::TooShort));
+    assert_eq!((verdict.ttl, verdict.reason), (None, MarkReason::TooShort));
     assert_eq!(
         verdict.to_string(),
         "no mark on 10000 tokens: the model caches from 10001 tokens on"
@@ -66,7 +66,7 @@ fn a_prefix_below_the_minimum_is_never_marked() {
 #[test]
 fn no_discount_means_no_mark_even_as_a_first_guess() {
     for evidence in [Evidence::default(), evidence(9, 9, 9)] {
-        let verdict = decide(&Case {
+        let verdict = decide(&MarkCase {
             rates: Rates::of(
                 &Price {
                     input: price(3_000_000),
@@ -77,7 +77,10 @@ fn no_discount_means_no_mark_even_as_a_first_guess() {
             ),
             ..case(evidence)
         });
-        assert_eq!((verdict.ttl, verdict.reason), (None, Reason::NoDiscount));
+        assert_eq!(
+            (verdict.ttl, verdict.reason),
+            (None, MarkReason::NoDiscount)
+        );
     }
 }
 
@@ -85,12 +88,12 @@ fn no_discount_means_no_mark_even_as_a_first_guess() {
 fn the_first_call_is_marked_for_five_minutes() {
     let verdict = decide(&case(Evidence::default()));
     assert_eq!(verdict.ttl, Some(CacheTtl::FiveMinutes));
-    assert_eq!(verdict.reason, Reason::FirstGuess);
+    assert_eq!(verdict.reason, MarkReason::FirstGuess);
 }
 
 #[test]
 fn a_conversation_that_grows_much_is_marked_only_where_reads_outweigh_the_writes() {
-    let growing = |reused, added| Case {
+    let growing = |reused, added| MarkCase {
         reused,
         added,
         ..case(evidence(10, 10, 10))
@@ -106,7 +109,7 @@ fn a_conversation_that_grows_much_is_marked_only_where_reads_outweigh_the_writes
 #[test]
 fn a_choice_does_not_flip_around_its_break_even() {
     let marked = |evidence, current| {
-        decide(&Case {
+        decide(&MarkCase {
             current,
             ..case(evidence)
         })
@@ -148,7 +151,7 @@ fn no_choice_ever_costs_more_than_no_mark_under_the_observed_gaps() {
         let within_1h = next(u64::from(total) + 1) as u32;
         let within_5m = next(u64::from(within_1h) + 1) as u32;
         let fresh = next(10_000_000);
-        let case = Case {
+        let case = MarkCase {
             reused: next(200_000),
             added: next(50_000),
             minimum: next(5_000),
@@ -202,7 +205,7 @@ fn a_verdict_names_the_figures_of_all_sides() {
 
 #[test]
 fn costs_that_do_not_fit_lead_to_no_mark() {
-    let verdict = decide(&Case {
+    let verdict = decide(&MarkCase {
         reused: u64::MAX,
         added: u64::MAX,
         ..case(evidence(10, 10, 10))

@@ -1,7 +1,7 @@
 use bardo_types::money::PricePerMillion;
 
 use super::*;
-use crate::prefix::Reason;
+use crate::prefix::MarkReason;
 
 const MINUTE: Millis = 60_000;
 const FIVE: Option<CacheTtl> = Some(CacheTtl::FiveMinutes);
@@ -146,5 +146,8 @@ fn deciding_remembers_nothing() {
     let call = request(1, 1, 100);
     assert_eq!(tracker.decide(&call, 0), tracker.decide(&call, 0));
     assert!(tracker.is_empty());
-    assert_eq!(tracker.decide(&call, 0).stable.reason, Reason::FirstGuess);
+    assert_eq!(
+        tracker.decide(&call, 0).stable.reason,
+        MarkReason::FirstGuess
+    );
 }
