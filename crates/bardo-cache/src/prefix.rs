@@ -1,4 +1,4 @@
-//! Prompt caches of providers: which marks pay, which endpoint is warm, when a warming call pays.
+//! Prompt caches of providers: which marks pay, and which endpoint is warm.
 //!
 //! A provider keeps the beginning of a prompt and charges less for reading it again; some charge
 //! more for writing it. Both are worth it only where the next call comes soon enough. So the gaps
@@ -10,16 +10,12 @@
 mod affinity;
 mod gaps;
 mod generations;
-mod keepalive;
 mod policy;
-mod resource;
 mod tracker;
 
 pub use affinity::{Affinity, AffinityTable, Warmth};
 pub use gaps::{Evidence, Gaps};
-pub use keepalive::{KeepaliveCase, keepalive_pays};
-pub use policy::{MarkCase, MarkReason, Rates, Verdict, decide};
-pub use resource::{ResourceCase, resource_pays};
+pub use policy::{CacheRates, MarkCase, MarkReason, Verdict, decide};
 pub use tracker::{MarkDecision, PrefixTracker, Sighting, Stretch};
 
 /// Milliseconds of a clock that never runs backwards.

@@ -39,6 +39,7 @@ mod health;
 mod hints;
 mod idempotency;
 mod leg;
+mod leg_cache;
 mod lifecycle;
 mod limit;
 mod limit_names;

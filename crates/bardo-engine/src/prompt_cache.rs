@@ -7,24 +7,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bardo_cache::prefix::{
-    Affinity, AffinityTable, MarkDecision, MarkReason, Millis, PrefixId, PrefixTracker, Rates,
-    Sighting, Stretch,
+    Affinity, AffinityTable, MarkDecision, MarkReason, Millis, PrefixId, PrefixTracker, Sighting,
 };
-use bardo_profile::is_marked;
-use bardo_providers::Endpoint;
 use bardo_router::{Candidate, HealthState, RoutedCandidate, Score};
 use bardo_types::chat::{CacheTtl, ChatRequest, MarkPlan};
 use bardo_types::hints::RouteHints;
-use bardo_types::model::{Dialect, Service};
 use bardo_types::receipt::{Outcome, Receipt};
 use tokio::time::Instant;
 
 use self::digest::Digest;
-use crate::call::Call;
-use crate::engine::Engine;
-use crate::received::Task;
-use crate::routed::Routed;
-
 /// Prompts, conversations and sessions that are remembered, each.
 const REMEMBERED: usize = 8_192;
 /// The part of the score, which goes to 1, that a backend may lose for being warm.
@@ -52,13 +43,60 @@ impl PromptCaches {
         let since = at.saturating_duration_since(self.started);
         Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
     }
+
+    /// Decides the marks of a request that is sent now. Nothing is remembered.
+    pub(crate) fn decide(&self, sighting: &Sighting) -> MarkDecision {
+        self.tracker.decide(sighting, self.millis(Instant::now()))
+    }
+
+    /// Puts the backend that still holds the prompt of this session first, where it is healthy,
+    /// loses less than 0.02 of the score and nothing else. Answers why, in words.
+    pub(crate) fn prefer_warm(
+        &self,
+        session: Option<(PrefixId, PrefixId)>,
+        choices: &mut [RoutedCandidate],
+        name: impl Fn(&Candidate) -> String,
+        health: impl Fn(&Candidate) -> HealthState,
+    ) -> Option<String> {
+        let (session, prefix) = session?;
+        let now = self.millis(Instant::now());
+        let warm = self.affinity.warm(session, prefix, now)?;
+        let place = choices.iter().position(|choice| {
+            let candidate = &choice.candidate;
+            candidate.entry.id == warm.affinity.model && name(candidate) == warm.affinity.endpoint
+        })?;
+        let found = format!(
+            "`{}` at {} has {} tokens of this session in its prompt cache, used {} s ago",
+            warm.affinity.model,
+            warm.affinity.endpoint,
+            warm.affinity.tokens,
+            warm.idle / 1_000
+        );
+        if place == 0 {
+            return Some(format!("{found}; it is the first choice anyway"));
+        }
+        let state = health(&choices[place].candidate);
+        if matches!(state, HealthState::Degraded | HealthState::Down) {
+            return Some(format!("{found}, but is not healthy"));
+        }
+        if !is_near(&choices[0], &choices[place]) {
+            return Some(format!("{found}, but another backend is better by more"));
+        }
+        choices[..=place].rotate_right(1);
+        Some(format!(
+            "{found}; preferred over a score that is higher by less than {EPSILON}"
+        ))
+    }
 }
 
 /// The prompt cache of one leg.
 pub(crate) struct LegCache {
-    caches: Arc<PromptCaches>,
-    marks: Option<(Sighting, MarkDecision)>,
-    affinity: Option<(PrefixId, Affinity)>,
+    /// Memory in which the outcome is noted.
+    pub(crate) caches: Arc<PromptCaches>,
+    /// The decision about marks; `None` where the caller or the provider sets them.
+    pub(crate) marks: Option<(Sighting, MarkDecision)>,
+    /// The session, and what it will find at the backend after a success.
+    pub(crate) affinity: Option<(PrefixId, Affinity)>,
 }
 
 impl LegCache {
@@ -112,134 +150,6 @@ impl LegCache {
     }
 }
 
-impl Engine {
-    /// What is known and decided of the prompt cache of a candidate; `None` where the gateway sets
-    /// no marks there and no session could come back to it. Nothing is remembered.
-    pub(crate) fn leg_cache(
-        &self,
-        call: &Call,
-        candidate: &Candidate,
-        endpoint: &Endpoint,
-        dialect: Dialect,
-        routed: Option<&Arc<Routed>>,
-    ) -> Option<Arc<LegCache>> {
-        if call.task() != Task::Generate {
-            return None;
-        }
-        let caps = &candidate.entry.capabilities;
-        let wanted = routed.and_then(|routed| routed.wanted.as_ref());
-        let by_profile = wanted.is_some_and(|wanted| wanted.profile.cache_control == Some(true));
-        let translated = dialect == Dialect::Anthropic && call.dialect() != dialect;
-        let sets_marks = caps.cache_marks && (by_profile || translated);
-        let chosen = routed.is_some_and(|routed| routed.automatic);
-        let hints = call.hints().route.as_deref();
-        let session = session_of(call, hints).filter(|_| chosen);
-        if !sets_marks && session.is_none() {
-            return None;
-        }
-        let request = call.request_body().neutral(&self.memory)?;
-        let prompt = PromptDigest::of(call.principal().account.as_str(), hints, request);
-        let marks = (sets_marks && !is_marked(request))
-            .then(|| self.marks(call, candidate, endpoint, &prompt))
-            .flatten();
-        let plan = marks.as_ref().map(|(_, decision)| decision.plan());
-        let ttl = match plan {
-            Some(plan) => plan.stable.max(plan.turns),
-            // Caches without marks live about as long.
-            None => Some(CacheTtl::FiveMinutes),
-        };
-        let affinity = session.zip(ttl).filter(|_| caps.caches(prompt.tokens));
-        Some(Arc::new(LegCache {
-            caches: Arc::clone(&self.prompt_caches),
-            marks,
-            affinity: affinity.map(|(session, ttl)| {
-                let affinity = Affinity {
-                    endpoint: endpoint.name.clone(),
-                    model: candidate.entry.id.clone(),
-                    prefix: prompt.stable,
-                    tokens: prompt.tokens,
-                    ttl,
-                };
-                (session, affinity)
-            }),
-        }))
-    }
-
-    /// The marks that pay at a candidate; `None` where no price is known, so that none can be
-    /// reckoned.
-    fn marks(
-        &self,
-        call: &Call,
-        candidate: &Candidate,
-        endpoint: &Endpoint,
-        prompt: &PromptDigest<'_>,
-    ) -> Option<(Sighting, MarkDecision)> {
-        let price = call.snapshot().price(candidate)?;
-        let whole = prompt.request.prompt_tokens();
-        let place = |id: PrefixId| {
-            let place = Digest::default().id(id).text(&endpoint.name);
-            place.text(&candidate.entry.upstream_id).done()
-        };
-        let sighting = Sighting {
-            pool: prompt.pool,
-            stable: Stretch {
-                id: place(prompt.stable),
-                tokens: prompt.tokens,
-            },
-            turns: Stretch {
-                id: place(prompt.turns(call.hints().route.as_deref())),
-                tokens: whole,
-            },
-            minimum: candidate.entry.capabilities.cache_minimum_tokens,
-            // Others take marks of this form without a lifetime, or refuse it.
-            rates: Rates::of(&price, whole, endpoint.service == Service::Anthropic),
-        };
-        let caches = &self.prompt_caches;
-        let now = caches.millis(Instant::now());
-        Some((sighting, caches.tracker.decide(&sighting, now)))
-    }
-
-    /// Puts the backend that still holds the prompt of this session first, where it is healthy,
-    /// loses less than 0.02 of the score and nothing else. Answers why, in words.
-    pub(crate) fn prefer_warm(
-        &self,
-        session: Option<(PrefixId, PrefixId)>,
-        choices: &mut [RoutedCandidate],
-        name: impl Fn(&Candidate) -> String,
-        health: impl Fn(&Candidate) -> HealthState,
-    ) -> Option<String> {
-        let (session, prefix) = session?;
-        let caches = &self.prompt_caches;
-        let now = caches.millis(Instant::now());
-        let warm = caches.affinity.warm(session, prefix, now)?;
-        let place = choices.iter().position(|choice| {
-            let candidate = &choice.candidate;
-            candidate.entry.id == warm.affinity.model && name(candidate) == warm.affinity.endpoint
-        })?;
-        let found = format!(
-            "`{}` at {} has {} tokens of this session in its prompt cache, used {} s ago",
-            warm.affinity.model,
-            warm.affinity.endpoint,
-            warm.affinity.tokens,
-            warm.idle / 1_000
-        );
-        if place == 0 {
-            return Some(format!("{found}; it is the first choice anyway"));
-        }
-        let state = health(&choices[place].candidate);
-        if matches!(state, HealthState::Degraded | HealthState::Down) {
-            return Some(format!("{found}, but is not healthy"));
-        }
-        if !is_near(&choices[0], &choices[place]) {
-            return Some(format!("{found}, but another backend is better by more"));
-        }
-        choices[..=place].rotate_right(1);
-        Some(format!(
-            "{found}; preferred over a score that is higher by less than {EPSILON}"
-        ))
-    }
-}
-
 /// Whether a choice is as good as the first one but for a small part of its score.
 fn is_near(first: &RoutedCandidate, other: &RoutedCandidate) -> bool {
     let (Some(best), Some(score)) = (first.score, other.score) else {
@@ -256,12 +166,8 @@ fn is_near(first: &RoutedCandidate, other: &RoutedCandidate) -> bool {
         && other.degraded.len() <= first.degraded.len()
 }
 
-/// Digest of a tenant and its session, where one is named.
-fn session_of(call: &Call, hints: Option<&RouteHints>) -> Option<PrefixId> {
-    session_id(call.principal().account.as_str(), hints)
-}
-
-fn session_id(account: &str, hints: Option<&RouteHints>) -> Option<PrefixId> {
+/// Digest of a tenant and its session; `None` where no session is named.
+pub(crate) fn session_id(account: &str, hints: Option<&RouteHints>) -> Option<PrefixId> {
     let session = hints?.session.as_deref()?;
     Some(Digest::default().text(account).text(session).done())
 }
@@ -278,18 +184,20 @@ pub(crate) fn warm_key(
 }
 
 /// The digests of one prompt, apart from any backend.
-struct PromptDigest<'a> {
-    request: &'a ChatRequest,
+pub(crate) struct PromptDigest<'a> {
+    /// The request that the digests are of.
+    pub(crate) request: &'a ChatRequest,
     /// Of tenant and agent.
-    pool: PrefixId,
+    pub(crate) pool: PrefixId,
     /// Of tools and system prompt.
-    stable: PrefixId,
+    pub(crate) stable: PrefixId,
     /// Tokens of tools and system prompt.
-    tokens: u64,
+    pub(crate) tokens: u64,
 }
 
 impl<'a> PromptDigest<'a> {
-    fn of(account: &str, hints: Option<&RouteHints>, request: &'a ChatRequest) -> Self {
+    /// Digests of a request of an account.
+    pub(crate) fn of(account: &str, hints: Option<&RouteHints>, request: &'a ChatRequest) -> Self {
         let agent = hints.and_then(|hints| hints.golem_id.as_deref());
         let pool = Digest::default()
             .text(account)
@@ -303,8 +211,13 @@ impl<'a> PromptDigest<'a> {
         }
     }
 
+    /// Of a prefix at one backend and model.
+    pub(crate) fn at(id: PrefixId, endpoint: &str, model: &str) -> PrefixId {
+        Digest::default().id(id).text(endpoint).text(model).done()
+    }
+
     /// Of the conversation: what stays of it as it grows, its first turn.
-    fn turns(&self, hints: Option<&RouteHints>) -> PrefixId {
+    pub(crate) fn turns(&self, hints: Option<&RouteHints>) -> PrefixId {
         let session = hints.and_then(|hints| hints.session.as_deref());
         let digest = Digest::default().id(self.stable);
         let digest = digest.text(session.unwrap_or_default());

@@ -281,7 +281,7 @@ impl Engine {
             stream: question.facts.stream,
         };
         let name = |candidate: &Candidate| question.snapshot.endpoint(candidate).name.clone();
-        self.prefer_warm(
+        self.prompt_caches.prefer_warm(
             warm_key(account, question.hints, request),
             &mut route.choices,
             name,

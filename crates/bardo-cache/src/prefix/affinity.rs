@@ -26,7 +26,7 @@ pub struct Affinity {
 /// An endpoint that still holds the prefix of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warmth {
-    /// Where.
+    /// Endpoint that answered the session last, and the prefix that it read.
     pub affinity: Affinity,
     /// Milliseconds since its last use.
     pub idle: Millis,

@@ -93,17 +93,6 @@ impl Gaps {
             pooled: false,
         }
     }
-
-    /// The usual gap in milliseconds: half of the gaps are not longer. `None` without a gap.
-    #[must_use]
-    pub fn median(&self) -> Option<Millis> {
-        let mut known = self.last;
-        let known = &mut known[..self.len()];
-        known.sort_unstable();
-        known
-            .get(known.len().checked_sub(1)? / 2)
-            .map(|gap| Millis::from(*gap))
-    }
 }
 
 #[cfg(test)]
@@ -132,15 +121,5 @@ mod tests {
         gaps.add(3_600_000);
         let said = gaps.evidence();
         assert_eq!((said.within_5m, said.within_1h), (1, 2));
-    }
-
-    #[test]
-    fn the_usual_gap_is_the_lower_median() {
-        let mut gaps = Gaps::default();
-        assert_eq!(gaps.median(), None);
-        for gap in [9, 1, 5, 7] {
-            gaps.add(gap);
-        }
-        assert_eq!(gaps.median(), Some(5));
     }
 }

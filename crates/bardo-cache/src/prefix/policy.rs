@@ -13,8 +13,8 @@ const CHANGE_PARTS: u128 = 20;
 
 /// Prices of prompt tokens that a decision compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rates {
-    /// Fresh input.
+pub struct CacheRates {
+    /// Price of input that is read without a cache.
     pub fresh: PricePerMillion,
     /// Input read from the cache.
     pub read: PricePerMillion,
@@ -26,7 +26,7 @@ pub struct Rates {
     pub assumed: bool,
 }
 
-impl Rates {
+impl CacheRates {
     /// The rates of a model for a prompt of so many tokens. An unlisted price of reads counts as
     /// the price of fresh input, unlisted writes as the dearest that are known.
     #[must_use]
@@ -58,8 +58,8 @@ pub struct MarkCase {
     pub added: u64,
     /// Fewest tokens that the model caches; 0: unknown.
     pub minimum: u64,
-    /// Prices there.
-    pub rates: Rates,
+    /// Prices of the model at the backend.
+    pub rates: CacheRates,
     /// Gaps that were observed.
     pub evidence: Evidence,
     /// Choice of the last call; `None` where there was none.
@@ -86,7 +86,7 @@ pub enum MarkReason {
 pub struct Verdict {
     /// Lifetime of the mark; `None`: no mark.
     pub ttl: Option<CacheTtl>,
-    /// Why.
+    /// Reason for the choice.
     pub reason: MarkReason,
     /// Tokens of the stretch.
     pub tokens: u64,

@@ -7,7 +7,7 @@ use bardo_types::chat::{CacheTtl, MarkPlan};
 
 use super::gaps::{Evidence, Gaps, usable_ms};
 use super::generations::Generations;
-use super::policy::{MarkCase, Rates, Verdict, decide};
+use super::policy::{CacheRates, MarkCase, Verdict, decide};
 use super::{Millis, PrefixId};
 
 /// First sightings of a caller before its other prompts say anything of a new one.
@@ -40,7 +40,7 @@ pub struct Sighting {
     /// Fewest tokens that the model caches; 0: unknown.
     pub minimum: u64,
     /// Prices of the model there.
-    pub rates: Rates,
+    pub rates: CacheRates,
 }
 
 /// The decisions for one request.
@@ -149,7 +149,7 @@ impl Pool {
 }
 
 #[derive(Debug)]
-struct Memory {
+struct PrefixMemory {
     stable: Generations<PrefixId, Seen>,
     turns: Generations<PrefixId, Seen>,
     pools: Generations<PrefixId, [Pool; 2]>,
@@ -157,14 +157,14 @@ struct Memory {
 
 /// Remembers the prefixes of all callers, in bounded memory.
 #[derive(Debug)]
-pub struct PrefixTracker(Mutex<Memory>);
+pub struct PrefixTracker(Mutex<PrefixMemory>);
 
 impl PrefixTracker {
     /// A tracker that remembers up to `capacity` prompts, and as many conversations and callers.
     /// Each takes about 150 bytes.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        Self(Mutex::new(Memory {
+        Self(Mutex::new(PrefixMemory {
             stable: Generations::new(capacity),
             turns: Generations::new(capacity),
             pools: Generations::new(capacity),
@@ -191,7 +191,7 @@ impl PrefixTracker {
     /// Remembers a request that a provider answered, and the marks that it was sent with.
     pub fn record(&self, request: &Sighting, plan: MarkPlan, now: Millis) {
         let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Memory {
+        let PrefixMemory {
             stable,
             turns,
             pools,

@@ -1,6 +1,6 @@
 use bardo_types::chat::{Message, Role, Text, Tool};
 use bardo_types::feature::FeatureSet;
-use bardo_types::model::{Capabilities, ModelEntry};
+use bardo_types::model::{Capabilities, Dialect, ModelEntry};
 use bardo_types::privacy::SecurityClass;
 
 use super::*;

@@ -5,8 +5,8 @@ const fn price(micro: u64) -> PricePerMillion {
 }
 
 /// A model at $3 per million: reads at a tenth, writes at 1.25 and 2 times.
-fn rates() -> Rates {
-    Rates {
+fn rates() -> CacheRates {
+    CacheRates {
         fresh: price(3_000_000),
         read: price(300_000),
         write_5m: Some(price(3_750_000)),
@@ -67,7 +67,7 @@ fn a_prefix_below_the_minimum_is_never_marked() {
 fn no_discount_means_no_mark_even_as_a_first_guess() {
     for evidence in [Evidence::default(), evidence(9, 9, 9)] {
         let verdict = decide(&MarkCase {
-            rates: Rates::of(
+            rates: CacheRates::of(
                 &Price {
                     input: price(3_000_000),
                     ..Price::default()
@@ -155,7 +155,7 @@ fn no_choice_ever_costs_more_than_no_mark_under_the_observed_gaps() {
             reused: next(200_000),
             added: next(50_000),
             minimum: next(5_000),
-            rates: Rates {
+            rates: CacheRates {
                 fresh: price(fresh),
                 read: price(next(fresh + 2)),
                 write_5m: (next(9) > 0).then(|| price(next(2 * fresh + 1))),

@@ -17,7 +17,7 @@ fn request(pool: PrefixId, id: PrefixId, turns: u64) -> Sighting {
             tokens: 5_000 + turns,
         },
         minimum: 1_024,
-        rates: Rates {
+        rates: CacheRates {
             fresh: price(3_000_000),
             read: price(300_000),
             write_5m: Some(price(3_750_000)),
