@@ -2,13 +2,13 @@
 
 use bardo_types::chat::{Part, Role};
 
-use crate::key::{Asked, Key, key_of};
+use crate::key::{KeySource, Key, key_of};
 
 /// The digest of a request without the last turn of its user, and the text of that turn. `None`
 /// where the request has tools, or does not end with a turn of the user that is text alone: such
 /// requests have no semantic lookup.
 #[must_use]
-pub fn context(asked: &Asked<'_>) -> Option<(Key, String)> {
+pub fn context(asked: &KeySource<'_>) -> Option<(Key, String)> {
     let request = asked.request;
     let last = request.messages.last()?;
     if last.role != Role::User || !request.tools.is_empty() {
@@ -31,7 +31,7 @@ pub fn context(asked: &Asked<'_>) -> Option<(Key, String)> {
     if let Some(last) = context.messages.last_mut() {
         last.parts.clear();
     }
-    let digest = key_of(&Asked {
+    let digest = key_of(&KeySource {
         request: &context,
         ..*asked
     });
