@@ -33,7 +33,7 @@ impl Default for CachePolicy {
             last_resort: true,
             scope: Scope::default(),
             keeps_private: false,
-            unasked_bytes: 64 << 10,
+            unasked_bytes: 32 << 10,
             limits: Limits::default(),
             revision: Vec::new(),
         }

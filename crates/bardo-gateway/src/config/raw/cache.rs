@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::config::units::{ByteSize, Span};
 
-/// The cache of answers: what is stored, for whom and for how long.
+/// The cache of answers: the answers that are stored, their scope and their lifetimes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CacheConfig {
