@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub(crate) use layers::{Layer, Layers};
 pub(crate) use raw::{
-    BACKENDS, BankrConfig, Config, DirectKey, DirectProvider, LimitsConfig, ModeName,
+    BACKENDS, BankrConfig, CacheConfig, Config, DirectKey, DirectProvider, LimitsConfig, ModeName,
     OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawCacheScope, RawDurability,
     RawMinPFallback, RefusedPhrasesConfig, ServiceConfig, StoreConfig, usd,
 };

@@ -204,7 +204,11 @@ fn edge(
     let policy = policy(&loaded.config, stored.clone(), transport)?;
     let (metrics, bus) = (Arc::new(Metrics::new()), Bus::default());
     let counters = stores::limits(&loaded.config.limits)?;
-    let cache = AnswerCache::new(snapshot.cache.limits, caches::sealer, None);
+    let cache = AnswerCache::new(
+        snapshot.cache.limits,
+        caches::sealer,
+        stores::shared_answers(&loaded.config.cache)?,
+    );
     let services = Services {
         ledger: Some(Arc::<dyn bardo_ledger::Ledger>::clone(&stores.ledger)),
         limits: Arc::clone(&counters),

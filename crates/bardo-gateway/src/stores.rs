@@ -10,8 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bardo_access::{KeyRecord, KeyStore, LimitStore, LocalLimits};
+use bardo_cache::second::SecondLevel;
 use bardo_ledger::{Ledger, StoreError};
 use bardo_store::postgres::{PostgresOptions, PostgresStore, Unprepared};
+use bardo_store::redis::cache::{RedisCache, RedisCacheOptions};
 use bardo_store::redis::{RedisLimits, RedisOptions};
 use bardo_store::sqlite::{self, SqliteStore};
 use bardo_types::clock::SystemClock;
@@ -21,7 +23,7 @@ use self::folder::make_folder;
 pub(crate) use self::folder::{DataFolder, data_folder};
 pub(crate) use self::kind::DataFolderKind;
 use crate::cli::{CliFailure, Common, ServeArgs, environment, note};
-use crate::config::{self, LimitsConfig, RawDurability, StoreConfig};
+use crate::config::{self, CacheConfig, LimitsConfig, RawDurability, StoreConfig};
 use crate::control;
 use crate::operator::{Operator, OperatorError};
 use crate::serve::runtime;
@@ -185,6 +187,17 @@ pub(crate) fn limits(config: &LimitsConfig) -> Result<Arc<dyn LimitStore>, Strin
     let shared = RedisLimits::new(&options, local)
         .map_err(|error| format!("`limits.redis_url`: {error}"))?;
     Ok(Arc::new(shared))
+}
+
+/// The stored answers that several gateways share; `None`: this one has its own alone.
+pub(crate) fn shared_answers(config: &CacheConfig) -> Result<Option<Arc<dyn SecondLevel>>, String> {
+    if config.redis_url.is_empty() {
+        return Ok(None);
+    }
+    let options = RedisCacheOptions::new(config.redis_url.clone(), config.redis_key.clone());
+    let shared = RedisCache::new(&options)
+        .map_err(|error| format!("`cache.redis_url`, `cache.redis_key`: {error}"))?;
+    Ok(Some(Arc::new(shared)))
 }
 
 fn is_sqlite(config: &StoreConfig) -> bool {

@@ -134,7 +134,7 @@ fn at<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {
 fn is_secret(path: &[String], value: &Value) -> bool {
     let is_set = value.as_str() != Some("") && !value.is_null();
     match path.last().map(String::as_str) {
-        Some("api_key" | "key" | "secret" | "redis_url" | "admin_token") => is_set,
+        Some("api_key" | "key" | "secret" | "redis_url" | "redis_key" | "admin_token") => is_set,
         Some("url") => is_set && value.as_str() != Some("sqlite"),
         _ => false,
     }

@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 use self::auth::Auth;
 pub(crate) use self::auth::PrivyConfig;
-use self::cache::CacheConfig;
+pub(crate) use self::cache::CacheConfig;
 pub(crate) use self::cache::RawCacheScope;
 use self::catalog::CatalogConfig;
 pub(crate) use self::catalog::OwnerModelConfig;

@@ -15,6 +15,7 @@ impl StartOnly {
             store,
             limits,
             upstream,
+            cache,
             ..
         } = config;
         // The command line overrides these two in `config`, so their written values are compared.
@@ -28,6 +29,8 @@ impl StartOnly {
             ("store.durability", debug(&store.durability)),
             ("store.keep_receipts", debug(&store.keep_receipts.0)),
             ("limits.redis_url", limits.redis_url.clone()),
+            ("cache.redis_url", cache.redis_url.clone()),
+            ("cache.redis_key", cache.redis_key.clone()),
             ("limits.instances", shown(limits.instances)),
             (
                 "upstream.connect_timeout",

@@ -1,8 +1,10 @@
 //! The settings of the cache of answers.
 
+use bardo_types::secret::Secret;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::secret;
 use crate::config::units::{ByteSize, Span};
 
 /// The cache of answers: the answers that are stored, their scope and their lifetimes.
@@ -15,6 +17,14 @@ pub(crate) struct CacheConfig {
     pub(crate) private: bool,
     /// If no backend answers, serve a stored answer also to callers that said `no-cache`.
     pub(crate) last_resort: bool,
+    /// `redis://…` to share stored answers between gateways; empty: each gateway has its own.
+    #[serde(deserialize_with = "secret")]
+    #[schemars(with = "String")]
+    pub(crate) redis_url: Secret,
+    /// Secret of 32 characters or more that encrypts the answers in Redis; the same in all gateways.
+    #[serde(deserialize_with = "secret")]
+    #[schemars(with = "String")]
+    pub(crate) redis_key: Secret,
     /// Answers to identical requests.
     pub(crate) hash: HashCacheConfig,
 }
