@@ -1,4 +1,9 @@
 //! Feeds the hash in large blocks, for its wide instructions need them.
+//!
+//! BLAKE3 was measured beside SHA-256 (`cargo run --release -p bardo-cache --example cache_cost`). On
+//! a CPU with SHA instructions SHA-256 takes 0.6 of its time for 1 kB and 3.3 times its time for
+//! 118 kB; on one without, 2.9 and 15 times. At worst it costs half a microsecond more, and it is
+//! never slow. In pieces of 200 bytes it would take 6 times as long as in blocks.
 
 use bardo_types::json::RawJson;
 
