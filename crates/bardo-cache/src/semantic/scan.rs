@@ -6,56 +6,78 @@ pub const DIMENSIONS: usize = 384;
 /// The square of the scale: a component of 127 is 1.
 const UNIT: f32 = 127.0 * 127.0;
 
-/// Unit vectors as 384 integers each, in one block of memory.
+/// Components at the start of a vector that are compared first.
+const HEAD: usize = 128;
+/// Components that are compared where the head leaves the result open.
+const TAIL: usize = DIMENSIONS - HEAD;
+
+/// Unit vectors as 384 integers each, in blocks of memory.
+///
+/// A search is exact and reads the tails of few vectors: the product of two tails is at most the
+/// product of their lengths, so a head with a small product already excludes a high cosine.
 #[derive(Debug, Default)]
 pub struct VectorBlock {
-    components: Vec<i8>,
+    heads: Vec<i8>,
+    tails: Vec<i8>,
+    /// The length of each tail, rounded up.
+    lengths: Vec<f32>,
 }
 
 impl VectorBlock {
     /// The number of vectors.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.components.len() / DIMENSIONS
+        self.lengths.len()
     }
 
-    /// Whether there is none.
+    /// Whether there is no vector.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.components.is_empty()
+        self.lengths.is_empty()
     }
 
     /// Adds a vector behind the others.
     pub fn push(&mut self, vector: &[i8; DIMENSIONS]) {
-        self.components.extend_from_slice(vector);
+        let (head, tail) = vector.split_at(HEAD);
+        self.heads.extend_from_slice(head);
+        self.tails.extend_from_slice(tail);
+        self.lengths.push(length(tail));
     }
 
     /// Removes the vector at `at`; the last vector takes its place. Does nothing beyond the end.
     pub fn swap_remove(&mut self, at: usize) {
-        let Some(last) = self.len().checked_sub(1).filter(|last| at <= *last) else {
+        if at >= self.len() {
             return;
-        };
-        let from = last * DIMENSIONS;
-        self.components
-            .copy_within(from..from + DIMENSIONS, at * DIMENSIONS);
-        self.components.truncate(from);
+        }
+        self.lengths.swap_remove(at);
+        let last = self.len();
+        for (block, width) in [(&mut self.heads, HEAD), (&mut self.tails, TAIL)] {
+            let from = last * width;
+            block.copy_within(from..from + width, at * width);
+            block.truncate(from);
+        }
     }
 
     /// The places and cosines of the `most` nearest vectors with at least the cosine `from`,
     /// nearest first; equal ones in the order of their places.
     #[must_use]
     pub fn nearest(&self, vector: &[i8; DIMENSIONS], from: f32, most: usize) -> Vec<(usize, f32)> {
+        let head: [i16; HEAD] = std::array::from_fn(|at| i16::from(vector[at]));
+        let tail: [i16; TAIL] = std::array::from_fn(|at| i16::from(vector[HEAD + at]));
+        let tail_length = length(&vector[HEAD..]);
+        let tails = self.tails.as_chunks::<TAIL>().0;
         let mut found: Vec<(usize, i32)> = Vec::with_capacity(most + 1);
         #[expect(clippy::cast_possible_truncation, reason = "a cosine times 16,129")]
         let mut least = (from * UNIT).ceil() as i32;
-        for (at, other) in self
-            .components
-            .as_chunks::<DIMENSIONS>()
-            .0
-            .iter()
-            .enumerate()
-        {
-            let product = dot(vector, other);
+        let heads = self.heads.as_chunks::<HEAD>().0.iter();
+        for (at, (other, other_length)) in heads.zip(&self.lengths).enumerate() {
+            let start = dot(&head, other);
+            #[expect(clippy::cast_possible_truncation, reason = "at most 384 × 128 × 128")]
+            let rest = (tail_length * other_length).ceil() as i32;
+            if start + rest < least {
+                continue;
+            }
+            let product = start + dot(&tail, &tails[at]);
             if product < least {
                 continue;
             }
@@ -68,7 +90,7 @@ impl VectorBlock {
         }
         #[expect(
             clippy::cast_precision_loss,
-            reason = "at most 384 × 127 × 127, exact in f32"
+            reason = "at most 384 × 128 × 128, exact in f32"
         )]
         let cosine = |product: i32| product as f32 / UNIT;
         found
@@ -76,18 +98,26 @@ impl VectorBlock {
             .map(|(at, product)| (at, cosine(product)))
             .collect()
     }
+}
 
-    /// Memory in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.components.capacity()
-    }
+/// The length of a vector, never below the true one.
+fn length(components: &[i8]) -> f32 {
+    let square: i32 = components
+        .iter()
+        .map(|one| i32::from(*one) * i32::from(*one))
+        .sum();
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "at most 256 × 128 × 128, exact in f32"
+    )]
+    let length = (square as f32).sqrt();
+    length.next_up()
 }
 
 /// The sum of products. The loop over fixed arrays is compiled to vector instructions.
-fn dot(one: &[i8; DIMENSIONS], other: &[i8; DIMENSIONS]) -> i32 {
+fn dot<const N: usize>(one: &[i16; N], other: &[i8; N]) -> i32 {
     one.iter()
         .zip(other)
-        .map(|(a, b)| i32::from(i16::from(*a) * i16::from(*b)))
+        .map(|(a, b)| i32::from(*a) * i32::from(i16::from(*b)))
         .sum()
 }
