@@ -1,4 +1,5 @@
-//! Prints what audits promise and cost: `cargo run -p bardo-cache --example semantic_simulation`.
+//! Prints what audits promise and cost, in some minutes:
+//! `cargo run --release -p bardo-cache --example semantic_simulation`.
 
 #[path = "../tests/audits/simulation.rs"]
 mod simulation;
