@@ -36,12 +36,13 @@ impl Engine {
         let sets_marks = caps.cache_marks && (by_profile || translated);
         let chosen = routed.is_some_and(|routed| routed.automatic);
         let hints = call.hints().route.as_deref();
-        let session = session_id(call.principal().account.as_str(), hints).filter(|_| chosen);
+        let account = call.principal().account.as_str();
+        let session = session_id(account, call.hints().session.as_deref()).filter(|_| chosen);
         if !sets_marks && session.is_none() {
             return None;
         }
         let request = call.request_body().neutral(&self.memory)?;
-        let prompt = PromptDigest::of(call.principal().account.as_str(), hints, request);
+        let prompt = PromptDigest::of(account, hints, request);
         let marks = (sets_marks && !is_marked(request))
             .then(|| self.marks(call, candidate, endpoint, &prompt))
             .flatten();
@@ -88,7 +89,7 @@ impl Engine {
                 tokens: prompt.tokens,
             },
             turns: Stretch {
-                id: place(prompt.turns(call.hints().route.as_deref())),
+                id: place(prompt.turns(call.hints().session.as_deref())),
                 tokens: whole,
             },
             minimum: candidate.entry.capabilities.cache_minimum_tokens,

@@ -167,19 +167,19 @@ fn is_near(first: &RoutedCandidate, other: &RoutedCandidate) -> bool {
 }
 
 /// Digest of a tenant and its session; `None` where no session is named.
-pub(crate) fn session_id(account: &str, hints: Option<&RouteHints>) -> Option<PrefixId> {
-    let session = hints?.session.as_deref()?;
-    Some(Digest::default().text(account).text(session).done())
+pub(crate) fn session_id(account: &str, session: Option<&str>) -> Option<PrefixId> {
+    Some(Digest::default().text(account).text(session?).done())
 }
 
 /// The digests of session and prefix by which a session finds its warm backend; `None` where no
 /// session is named.
 pub(crate) fn warm_key(
     account: &str,
+    session: Option<&str>,
     hints: Option<&RouteHints>,
     request: &ChatRequest,
 ) -> Option<(PrefixId, PrefixId)> {
-    let session = session_id(account, hints)?;
+    let session = session_id(account, session)?;
     Some((session, PromptDigest::of(account, hints, request).stable))
 }
 
@@ -217,8 +217,7 @@ impl<'a> PromptDigest<'a> {
     }
 
     /// Of the conversation: what stays of it as it grows, its first turn.
-    pub(crate) fn turns(&self, hints: Option<&RouteHints>) -> PrefixId {
-        let session = hints.and_then(|hints| hints.session.as_deref());
+    pub(crate) fn turns(&self, session: Option<&str>) -> PrefixId {
         let digest = Digest::default().id(self.stable);
         let digest = digest.text(session.unwrap_or_default());
         let first = self.request.turns().first();

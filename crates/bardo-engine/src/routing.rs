@@ -44,6 +44,8 @@ pub(crate) struct Question<'a> {
     pub(crate) task: Task,
     pub(crate) model: &'a str,
     pub(crate) hints: Option<&'a RouteHints>,
+    /// Name of the caller's session.
+    pub(crate) session: Option<&'a str>,
     pub(crate) facts: Facts,
     /// The request in neutral form, where it could be read.
     pub(crate) request: Option<&'a ChatRequest>,
@@ -76,6 +78,7 @@ impl<'a> Question<'a> {
             task: call.task(),
             model: call.model(),
             hints: call.hints().route.as_deref(),
+            session: call.hints().session.as_deref(),
             facts: Facts {
                 embeddings: call.task() == Task::Embeddings,
                 ..facts
@@ -282,7 +285,7 @@ impl Engine {
         };
         let name = |candidate: &Candidate| question.snapshot.endpoint(candidate).name.clone();
         self.prompt_caches.prefer_warm(
-            warm_key(account, question.hints, request),
+            warm_key(account, question.session, question.hints, request),
             &mut route.choices,
             name,
             |candidate| health.observe(candidate).state,

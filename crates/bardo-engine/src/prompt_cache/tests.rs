@@ -56,7 +56,7 @@ fn a_conversation_is_the_same_as_it_grows_and_another_in_another_session() {
     let turns = |session: &str, texts: &[&str]| {
         let hints = hints(session, "g");
         let request = request("rules", texts);
-        PromptDigest::of("a", Some(&hints), &request).turns(Some(&hints))
+        PromptDigest::of("a", Some(&hints), &request).turns(Some(session))
     };
     assert_eq!(turns("s", &["one"]), turns("s", &["one", "two"]));
     assert_ne!(turns("s", &["one"]), turns("s", &["two"]));

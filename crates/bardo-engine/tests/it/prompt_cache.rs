@@ -10,7 +10,7 @@ use crate::world::{Bench, prompt, world};
 const MODEL: &str = "claude-sonnet-5-5";
 
 /// A price list with a prompt cache: reads at a tenth, writes at 1.25 and 2 times.
-const CACHED: Price = Price {
+pub(crate) const CACHED: Price = Price {
     cache_read: Some(PricePerMillion::from_micro(1_000_000)),
     cache_write_5m: Some(PricePerMillion::from_micro(12_500_000)),
     cache_write_1h: Some(PricePerMillion::from_micro(20_000_000)),

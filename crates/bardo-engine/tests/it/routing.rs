@@ -14,7 +14,7 @@ use bardo_router::{
     RosterBuilder, Router,
 };
 use bardo_types::fault::Fault;
-use bardo_types::model::{Dialect, Service};
+use bardo_types::model::{Dialect, Price, Service};
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::profile::InferenceProfile;
@@ -22,6 +22,7 @@ use bardo_types::receipt::Receipt;
 use bardo_types::secret::Secret;
 use serde_json::{Value, json};
 
+use crate::prompt_cache::CACHED;
 use crate::purse::PRICE;
 use crate::world::{Bench, Call, Read, prompt, read, script, world};
 
@@ -129,6 +130,15 @@ fn routed_world(sandbox: SocketAddr, backends: &[Backend]) -> Snapshot {
 }
 
 fn ruled_world(sandbox: SocketAddr, backends: &[Backend], policy: Policy) -> Snapshot {
+    priced_world(sandbox, backends, policy, PRICE)
+}
+
+fn priced_world(
+    sandbox: SocketAddr,
+    backends: &[Backend],
+    policy: Policy,
+    price: Price,
+) -> Snapshot {
     let mut roster = RosterBuilder::new(Arc::new(Catalog::embedded()));
     let mut endpoints = Vec::new();
     for (service, name, path, models) in backends {
@@ -138,7 +148,7 @@ fn ruled_world(sandbox: SocketAddr, backends: &[Backend], policy: Policy) -> Sna
             service: *service,
             filter,
         };
-        roster.backend(spec, BackendModels::Snapshot, Some(PRICE));
+        roster.backend(spec, BackendModels::Snapshot, Some(price));
         endpoints.push(Arc::new(Endpoint::new(EndpointConfig {
             name: (*name).to_owned(),
             service: *service,
@@ -533,4 +543,51 @@ async fn a_model_that_is_named_without_hints_is_explained_as_it_is_served() {
     let choices = explained.explanation.outcome.expect("a route").choices;
     let shown: Vec<usize> = choices.iter().map(|one| one.candidate.backend).collect();
     assert_eq!(shown, [0, 1]);
+}
+
+#[tokio::test]
+async fn a_session_goes_back_to_the_backend_that_holds_its_prompt() {
+    let haiku: &[&str] = &["claude-haiku-4-5"];
+    let (first, second) = (
+        (BLOCKRUN.0, BLOCKRUN.1, BLOCKRUN.2, haiku),
+        (OPENROUTER.0, OPENROUTER.1, OPENROUTER.2, haiku),
+    );
+    let scene = Scene::of(&[first, second]);
+    scene
+        .bench
+        .swap(|address| priced_world(address, &[first, second], Policy::default(), CACHED));
+    let body = |session: &str, rules: &str| {
+        let mut body = asked("bardo/auto", json!({ "session_id": session }));
+        let messages = body["messages"].as_array_mut().expect("a list");
+        messages.insert(
+            0,
+            json!({ "role": "system", "content": rules.repeat(2_000) }),
+        );
+        body
+    };
+    let plan = |body: &Value| -> (Vec<String>, Option<String>) {
+        let explained = scene.explain(body);
+        let legs = explained.legs.into_iter().map(|leg| leg.backend).collect();
+        (legs, explained.prompt_cache.affinity)
+    };
+    let (usual, none) = plan(&body("s1", "Follow the rules. "));
+    assert_eq!(none, None);
+    // The usual backend fails once, and the other one takes the session over.
+    let service = usual[0].clone();
+    let fault = json!({ "kind": "status", "status": 503 });
+    scene.bench.fault(&service, 1, fault).await;
+    let answer = scene.ask(&body("s1", "Follow the rules. ")).await.unwrap();
+    assert_eq!(*answer.head.backend, *usual[1]);
+
+    let (order, why) = plan(&body("s1", "Follow the rules. "));
+    let why = why.expect("the session is warm");
+    assert_eq!(order, [usual[1].as_str(), usual[0].as_str()], "{why}");
+    assert!(why.contains("in its prompt cache"), "{why}");
+    // Another session and another prompt go the usual way.
+    for other in [
+        body("s2", "Follow the rules. "),
+        body("s1", "Other rules. "),
+    ] {
+        assert_eq!(plan(&other).1, None);
+    }
 }
