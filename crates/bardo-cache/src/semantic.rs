@@ -2,7 +2,7 @@
 //!
 //! Three conditions decide in this order, and similarity never decides alone:
 //!
-//! 1. **Context**: everything but the last turn of the user is equal, by digest ([`context`]).
+//! 1. **Context**: everything but the last turn of the user is equal, by digest ([`context()`]).
 //! 2. **Similarity**: the vectors of both turns are at least as close as the domain demands
 //!    ([`Domain::threshold`]); the search is an exact scan ([`VectorBlock`]).
 //! 3. **Guard**: both turns say the same ([`crate::guard`]).
