@@ -24,7 +24,9 @@ pub(crate) fn check(call: &Call, candidate: &Candidate) -> Result<(), EngineErro
         Task::Embeddings => true,
         Task::CountTokens => return Ok(()),
     };
-    if call.snapshot().roster().may_serve(candidate, embeddings) {
+    let snapshot = call.snapshot();
+    let is_able = embeddings || !snapshot.endpoint(candidate).is_built_in();
+    if is_able && snapshot.roster().may_serve(candidate, embeddings) {
         return Ok(());
     }
     Err(unavailable(call, candidate, embeddings))

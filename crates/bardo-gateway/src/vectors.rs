@@ -167,6 +167,12 @@ impl VectorRequest {
                 ),
             ));
         }
+        if let Some(index) = texts.iter().position(String::is_empty) {
+            return Err(refused(
+                "input",
+                format!("text {index} of `input`, counted from 0, is empty; remove it"),
+            ));
+        }
         let dimension = ModelSpec::minilm().dimension;
         if body
             .dimensions

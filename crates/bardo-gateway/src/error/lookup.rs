@@ -20,7 +20,7 @@ impl Problem {
         let message = format!(
             "no endpoint `{method} {}`; use POST /v1/chat/completions, /v1/messages, /v1/responses, /v1/completions, \
              /v1/embeddings, /v1/messages/count_tokens, /v1/route/explain, or GET /v1/models, /v1/balance, /v1/usage, \
-             /v1/receipts/{{id}}, /v1/caps, /v1/events",
+             /v1/receipts/{{id}}, /v1/cache, /v1/caps, /v1/events",
             path.chars().take(200).collect::<String>()
         );
         // Without a code of its own the dialects would say that a model is missing.

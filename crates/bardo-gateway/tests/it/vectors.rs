@@ -90,6 +90,8 @@ fn the_model_in_the_program_is_listed_and_makes_no_answers() {
     let body = Caller::Chat.request(MODEL, "Hello", false);
     let answer = gateway.send(&Request::json(Caller::Chat.path(), &body));
     assert_eq!(answer.status(), 400, "{}", answer.text());
+    let error = &answer.json()["error"];
+    assert_eq!(error["bardo_code"], "operation_unavailable", "{error}");
 }
 
 #[test]
@@ -99,6 +101,7 @@ fn what_the_model_in_the_program_cannot_do_is_refused_in_words() {
     for (input, extra, part) in [
         (json!([[1, 2]]), json!({}), "token ids"),
         (json!([]), json!({}), "1 to 256 texts"),
+        (json!(["x", ""]), json!({}), "text 1 of `input`"),
         (json!("x"), json!({ "dimensions": 256 }), "384 numbers only"),
         (
             json!("x"),
