@@ -2,7 +2,7 @@
 
 use bardo_types::chat::{Part, Role};
 
-use crate::key::{KeySource, Key, key_of};
+use crate::key::{Key, KeySource, key_of};
 
 /// The digest of a request without the last turn of its user, and the text of that turn. `None`
 /// where the request has tools, or does not end with a turn of the user that is text alone: such
