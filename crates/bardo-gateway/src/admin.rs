@@ -108,11 +108,10 @@ pub(crate) async fn answer(
         ("POST", ["admin", "balances", name, "deposits"]) => deposit(operator, name, body).await,
         ("GET", ["admin", "balances", name, "ledger"]) => postings(operator, name).await,
         ("GET", ["admin", "cache"]) => Ok(caches::stats(cache)),
-        ("GET", ["admin", "cache", name]) => operator
-            .account(name)
+        ("GET", ["admin", "cache", name]) => caches::account(operator, cache, name)
             .await
             .map(|account| caches::stats_of(cache, &account)),
-        ("POST", ["admin", "cache", "flush"]) => flush(cache, body).await,
+        ("POST", ["admin", "cache", "flush"]) => flush(operator, cache, body).await,
         ("GET", ["admin", "verify"]) => operator.verify().await.map(|(_, found)| found),
         ("GET", ["admin", "unknown"]) => operator
             .unknown()
@@ -152,12 +151,13 @@ fn parse<'b, T: Deserialize<'b>>(body: &'b Bytes) -> Result<T, OperatorError> {
     serde_json::from_slice(body).map_err(|error| OperatorError::Invalid(error.to_string()))
 }
 
-async fn flush(cache: &AnswerCache, body: &Bytes) -> Result<Value, OperatorError> {
+async fn flush(
+    operator: &Operator,
+    cache: &AnswerCache,
+    body: &Bytes,
+) -> Result<Value, OperatorError> {
     let order: FlushOrder = read(body)?;
-    let order = order
-        .read()
-        .map_err(|error| OperatorError::Invalid(error.to_string()))?;
-    Ok(caches::flush(cache, &order).await)
+    caches::flush_for_operator(operator, cache, order).await
 }
 
 async fn create_key(operator: &Operator, body: &Bytes) -> Result<Value, OperatorError> {

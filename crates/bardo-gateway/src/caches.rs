@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use crate::operator::{Operator, OperatorError};
+
 /// What encrypts answers of class `private`, under a key that is new and never leaves the process.
 pub(crate) fn sealer() -> Option<Sealer> {
     let mut key = Zeroizing::new([0; 32]);
@@ -109,6 +111,45 @@ impl FlushOrder {
             )),
         }
     }
+}
+
+/// The account that a name means: the id or text of a key, or an account. Accounts of callers
+/// without a stored key are known while they have figures or stored answers.
+///
+/// # Errors
+/// When the name is unknown, or the store does not answer.
+pub(crate) async fn account(
+    operator: &Operator,
+    cache: &AnswerCache,
+    name: &str,
+) -> Result<AccountId, OperatorError> {
+    let found = operator.account(name).await;
+    if let Err(OperatorError::Unknown(_) | OperatorError::Unavailable(_)) = &found
+        && let Ok(account) = AccountId::parse(name)
+        && cache.store().tenants().contains(&account)
+    {
+        return Ok(account);
+    }
+    found
+}
+
+/// Carries out an order of an operator, whose account may be named by a key.
+///
+/// # Errors
+/// When the order is invalid, the account is unknown, or the store does not answer.
+pub(crate) async fn flush_for_operator(
+    operator: &Operator,
+    cache: &AnswerCache,
+    mut order: FlushOrder,
+) -> Result<Value, OperatorError> {
+    if let Some(name) = &order.account {
+        let account = account(operator, cache, name).await?;
+        order.account = Some(account.as_str().to_owned());
+    }
+    let order = order
+        .read()
+        .map_err(|error| OperatorError::Invalid(error.to_string()))?;
+    Ok(flush(cache, &order).await)
 }
 
 /// Removes what an order names, here and in the level behind.

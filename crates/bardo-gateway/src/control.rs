@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 
 use bardo_engine::Engine;
 use bardo_store::sqlite::SqliteStore;
-use bardo_types::ids::AccountId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::caches::{self, FlushOrder};
+use crate::operator::{Operator, OperatorError};
 
 const FILE: &str = "control.sock";
 const REQUEST: &[u8] = b"refresh\n";
@@ -90,11 +90,17 @@ impl Control {
     }
 
     /// Answers for as long as the process runs.
-    pub(crate) async fn serve(self, store: Option<Arc<SqliteStore>>, engine: Arc<Engine>) {
+    pub(crate) async fn serve(
+        self,
+        store: Option<Arc<SqliteStore>>,
+        engine: Arc<Engine>,
+        operator: Operator,
+    ) {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
-                    tokio::spawn(answer(stream, store.clone(), Arc::clone(&engine)));
+                    let (engine, operator) = (Arc::clone(&engine), operator.clone());
+                    tokio::spawn(answer(stream, store.clone(), engine, operator));
                 }
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
@@ -108,7 +114,12 @@ impl Drop for Control {
     }
 }
 
-async fn answer(stream: UnixStream, store: Option<Arc<SqliteStore>>, engine: Arc<Engine>) {
+async fn answer(
+    stream: UnixStream,
+    store: Option<Arc<SqliteStore>>,
+    engine: Arc<Engine>,
+    operator: Operator,
+) {
     let mut stream = BufReader::new(stream);
     let mut line = Vec::new();
     let mut bounded = (&mut stream).take(LINE_MAX);
@@ -117,7 +128,7 @@ async fn answer(stream: UnixStream, store: Option<Arc<SqliteStore>>, engine: Arc
         return;
     }
     if let Some(order) = line.strip_prefix(CACHE.as_bytes()) {
-        let answer = of_cache(&engine, order).await.to_string();
+        let answer = of_cache(&engine, &operator, order).await.to_string();
         let _ = stream.get_mut().write_all(answer.as_bytes()).await;
     } else if line == REQUEST
         && let Some(store) = store
@@ -135,21 +146,17 @@ enum CacheQuestion {
     Flush(FlushOrder),
 }
 
-async fn of_cache(engine: &Engine, order: &[u8]) -> Value {
-    let refused = |error: &dyn std::fmt::Display| json!({ "error": error.to_string() });
+async fn of_cache(engine: &Engine, operator: &Operator, order: &[u8]) -> Value {
     let cache = engine.cache();
-    match serde_json::from_slice(order) {
-        Ok(CacheQuestion::Stats { account: None }) => caches::stats(cache),
+    let done = match serde_json::from_slice(order) {
+        Ok(CacheQuestion::Stats { account: None }) => Ok(caches::stats(cache)),
         Ok(CacheQuestion::Stats {
-            account: Some(account),
-        }) => match AccountId::parse(&account) {
-            Ok(account) => caches::stats_of(cache, &account),
-            Err(error) => refused(&error),
-        },
-        Ok(CacheQuestion::Flush(order)) => match order.read() {
-            Ok(flush) => caches::flush(cache, &flush).await,
-            Err(error) => refused(&error),
-        },
-        Err(error) => refused(&error),
-    }
+            account: Some(name),
+        }) => caches::account(operator, cache, &name)
+            .await
+            .map(|account| caches::stats_of(cache, &account)),
+        Ok(CacheQuestion::Flush(order)) => caches::flush_for_operator(operator, cache, order).await,
+        Err(error) => Err(OperatorError::Invalid(error.to_string())),
+    };
+    done.unwrap_or_else(|error| json!({ "error": error.to_string() }))
 }

@@ -32,7 +32,8 @@ pub(crate) fn start(
     // Several gateways on one Postgres have a folder each, or share the socket of the last.
     match Control::bind(folder) {
         Ok(control) => {
-            tokio::spawn(control.serve(stores.sqlite.clone(), Arc::clone(engine)));
+            let (store, engine) = (stores.sqlite.clone(), Arc::clone(engine));
+            tokio::spawn(control.serve(store, engine, stores.operator()));
         }
         // Changes of other processes are then noticed a moment later.
         Err(error) => tracing::debug!(%error, "no control socket"),

@@ -20,7 +20,7 @@ pub(super) enum CacheVerb {
 pub(super) struct StatsArgs {
     #[command(flatten)]
     common: Common,
-    /// Show the figures of this account alone.
+    /// Show the figures of this account alone, or of the account of this key.
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
 }
@@ -32,7 +32,7 @@ pub(super) struct FlushArgs {
     /// Remove the answers of all accounts.
     #[arg(long, conflicts_with = "account")]
     all: bool,
-    /// Remove only answers that this account paid for.
+    /// Remove only answers that this account, or the account of this key, paid for.
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
     /// Remove only answers to this agent of the account.

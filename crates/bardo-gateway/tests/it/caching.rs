@@ -135,7 +135,8 @@ fn stored_answers_are_shown_and_removed_by_verbs_by_operators_and_by_their_accou
     fill("operator");
     let flush = |order: Value| Request::json("/admin/cache/flush", &order).send(gateway.admin);
     assert_eq!(flush(json!({})).status(), 400);
-    assert_eq!(flush(json!({ "account": "nobody" })).json()["flushed"], 0);
+    let unknown = flush(json!({ "account": "nobody" }));
+    assert_eq!(unknown.status(), 404, "{}", unknown.text());
     assert_eq!(flush(json!({ "all": true })).json()["flushed"], 1);
 
     fill("account");
@@ -171,4 +172,61 @@ fn a_reload_that_changes_answers_and_one_that_turns_the_cache_off_are_obeyed() {
     let off = with(config, "cache", json!({ "hash": { "enabled": false } }));
     gateway.configure(&off.to_string());
     cached("bypass");
+}
+
+#[test]
+fn a_flush_of_an_account_takes_the_id_of_a_key_and_refuses_unknown_names() {
+    const UNKNOWN: &str = "no key or account has the id `acct_nope`";
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    let run = |arguments: &[&str]| {
+        let done = command(&gateway.folder).args(arguments).output();
+        let done = done.expect("the binary runs");
+        let [out, err] =
+            [done.stdout, done.stderr].map(|text| String::from_utf8(text).expect("UTF-8"));
+        (done.status.success(), out, err)
+    };
+    let (created, key, error) = run(&["keys", "create", "--json"]);
+    assert!(created, "{error}");
+    let key: Value = serde_json::from_str(&key).expect("JSON");
+    let text = |member: &str| key[member].as_str().expect("text");
+    let (id, account) = (text("id"), text("account"));
+    let fill = || {
+        let body = Caller::Chat.request("gpt-5.5", &words("own"), false);
+        let request = Request::post(Caller::Chat.path(), body.to_string());
+        let request = request.with("x-bardo-cache", "default");
+        let bearer = format!("Bearer {}", text("key"));
+        let answer = gateway.send(&request.with("authorization", &bearer));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+    };
+    let flush = |name: &str| {
+        let order = json!({ "account": name });
+        Request::json("/admin/cache/flush", &order).send(gateway.admin)
+    };
+    for name in [id, account] {
+        fill();
+        let stats = verb(&gateway, &["stats", "--account", name]);
+        assert_eq!(
+            (&stats["account"], &stats["entries"]),
+            (&json!(account), &json!(1))
+        );
+        let removed = verb(&gateway, &["flush", "--account", name]);
+        assert_eq!(removed["flushed"], 1, "{removed}");
+        fill();
+        let page = Request::get(&format!("/admin/cache/{name}")).send(gateway.admin);
+        assert_eq!(page.json()["entries"], 1, "{}", page.text());
+        assert_eq!(flush(name).json()["flushed"], 1);
+    }
+    for verb in ["stats", "flush"] {
+        let (worked, out, error) = run(&["cache", verb, "--account", "acct_nope"]);
+        assert!(!worked, "{out}");
+        assert!(error.contains(UNKNOWN), "{error}");
+    }
+    for refused in [
+        flush("acct_nope"),
+        Request::get("/admin/cache/acct_nope").send(gateway.admin),
+    ] {
+        assert_eq!(refused.status(), 404, "{}", refused.text());
+        assert!(refused.text().contains(UNKNOWN), "{}", refused.text());
+    }
 }
