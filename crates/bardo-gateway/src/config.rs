@@ -20,6 +20,10 @@ pub(crate) use raw::{
 /// The defaults, as documented text.
 pub(crate) const DEFAULTS: &str = include_str!("../../../config/default.toml");
 
+/// The last line of a refusal of settings that cannot be read: their values are not checked then.
+const MORE: &str =
+    "More mistakes may follow when these are mended: values are checked after names and forms.";
+
 /// Why a configuration is invalid. The text names file, key, value and fix.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -201,7 +205,8 @@ fn build(
 ) -> Result<Config, ConfigError> {
     let mut merged = layers.merged();
     let missing = layers::resolve_secrets(&mut merged, "", environment);
-    let mut config = settings::read(merged, missing).map_err(|reason| located(file, &reason))?;
+    let mut config = settings::read(merged, missing)
+        .map_err(|reason| located(file, &format!("{reason}\n{MORE}")))?;
     config.upstream.header_timeout_is_set = layers.is_set(&["upstream", "header_timeout"]);
     config.revision = layers.revision();
     config.check().map_err(|reason| located(file, &reason))?;

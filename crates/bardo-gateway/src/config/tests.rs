@@ -45,7 +45,8 @@ fn refusals_name_key_value_and_fix() {
     let refusal = |yaml| check(yaml, &[]).unwrap_err();
     assert_eq!(
         refusal("server: { hartbeat: 5s }"),
-        "configuration: `server`: unknown key `hartbeat`; did you mean `heartbeat`?"
+        "configuration: `server`: unknown key `hartbeat`; did you mean `heartbeat`?\n\
+         More mistakes may follow when these are mended: values are checked after names and forms."
     );
     assert!(
         refusal("server: { heartbeat: soon }")

@@ -315,3 +315,32 @@ fn the_prefix_of_a_local_server_elsewhere_leads_to_the_local_backend() {
     assert_eq!(refused.status(), 404, "{}", refused.text());
     check_words(&refused.text(), &["did you mean `local/llama3.2`?"]);
 }
+
+#[test]
+fn a_check_that_stops_at_reading_says_that_more_mistakes_may_follow() {
+    const MORE: &str =
+        "More mistakes may follow when these are mended: values are checked after names and forms.";
+    let folder = Folder::new();
+    let check = |part: Value| {
+        let mut settings = config(&[direct("openai", "https://api.openai.com/v1", &["gpt-5.5"])]);
+        for (section, value) in part.as_object().expect("an object") {
+            settings[section] = value.clone();
+        }
+        let file = folder.write("bad.yaml", &settings.to_string());
+        let file = file.to_str().expect("UTF-8");
+        let (code, out, err) = run(&folder, &["check", "--config", file], &[]);
+        assert_eq!(code, 1, "{out}");
+        err
+    };
+    for unread in [
+        json!({ "server": { "admin_tokn": "x" }, "upstream": { "max_attempts": 0 } }),
+        json!({ "server": { "listen": "127.0.0.1" } }),
+        json!({ "server": { "admin_token": "env:NOT_SET_ANYWHERE" } }),
+    ] {
+        let told = check(unread);
+        assert!(told.trim_end().ends_with(MORE), "{told}");
+    }
+    let told = check(json!({ "upstream": { "max_attempts": 0 } }));
+    check_words(&told, &["upstream.max_attempts"]);
+    assert!(!told.contains(MORE), "{told}");
+}
