@@ -74,19 +74,19 @@ impl RankedCandidate {
 }
 
 /// Reasons that may be overlooked when no candidate is left, in this order.
-const OVERLOOKED: [Reasons; 7] = {
+const OVERLOOKED: [Reasons; 6] = {
     let effort = Reasons::of(Reason::Effort);
     let ceiling = effort.with(Reason::Ceiling);
     let roles = ceiling.with(Reason::NotPrivate).with(Reason::NotNative);
     let output = roles.with(Reason::Output);
     let context = output.with(Reason::Context);
-    let free = context.with(Reason::Free);
-    [Reasons::NONE, effort, ceiling, roles, output, context, free]
+    [Reasons::NONE, effort, ceiling, roles, output, context]
 };
 
 /// Reasons for which a floor of protection does not yield: price, quality, speed, features, order.
-const NOT_WORTH_A_FLOOR: Reasons = OVERLOOKED[6]
+const NOT_WORTH_A_FLOOR: Reasons = OVERLOOKED[5]
     .minus(Reasons::of(Reason::Context))
+    .with(Reason::Free)
     .with(Reason::Lacking)
     .with(Reason::Tier)
     .with(Reason::Cost)

@@ -117,6 +117,22 @@ fn free_models_serve_little_and_the_cheapest_the_least() {
 }
 
 #[test]
+fn no_limit_of_costs_makes_a_free_model_answer_that_the_owner_does_not_allow() {
+    let mut ask = Ask::default();
+    ask.hints.max_cost_micro_usd = Some(1);
+    let all = router(vec![blockrun()], Policy::default());
+    check(&all, &ask, &["!max_cost_usd"]);
+    let policy = Policy {
+        free_models: true,
+        ..Policy::default()
+    };
+    let allowed = router(vec![blockrun()], policy);
+    first(&allowed, &ask, "blockrun/gpt-free");
+    ask.hints.intent.quality = Some(Quality::Low);
+    first(&all, &ask, "blockrun/gpt-free");
+}
+
+#[test]
 fn openrouters_unrated_models_are_chosen_only_from_the_owners_list() {
     let mut ask = Ask::default();
     ask.hints.intent.quality = Some(Quality::Minimum);
