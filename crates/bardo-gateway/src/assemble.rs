@@ -1,6 +1,7 @@
 //! From settings to the world that the engine sees.
 
 mod address;
+pub(crate) mod names;
 mod policy;
 mod price;
 

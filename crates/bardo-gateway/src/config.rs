@@ -14,7 +14,7 @@ pub(crate) use layers::{Layer, Layers};
 pub(crate) use raw::{
     BACKENDS, BankrConfig, CacheConfig, Config, DirectKey, DirectProvider, LimitsConfig, ModeName,
     OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawCacheScope, RawDurability,
-    RawMinPFallback, RefusedPhrasesConfig, ServiceConfig, StoreConfig, usd,
+    RawMinPFallback, RefusedPhrasesConfig, ServiceConfig, StoreConfig, known_backend, usd,
 };
 
 /// The defaults, as documented text.

@@ -95,6 +95,7 @@ fn serve(
     let catalog = Arc::new(Catalog::embedded());
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     assemble::tell_notices(&loaded.config, args.sandbox);
+    assemble::names::tell_misspelt(&loaded.config, &backends, &catalog);
     let (folder, stores) = stores::for_server(args, &loaded.config.store)?;
     cache_secret::complete(&mut loaded.config, folder.path());
     let stored = StoredKeys::over(Arc::clone(&stores.keys));
@@ -587,6 +588,7 @@ impl ProcessState {
             );
         }
         assemble::tell_notices(&newer.config, self.sandbox);
+        assemble::names::tell_misspelt(&newer.config, &backends, &self.catalog);
         self.edge.policy.store(Arc::new(policy));
         Ok((newer, backends))
     }

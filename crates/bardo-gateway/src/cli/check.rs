@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bardo_providers::transport::Transport;
-use bardo_router::{Catalog, NoRoute, Roster};
+use bardo_router::Catalog;
+use bardo_types::backend::BackendName;
 use bardo_types::clock::{Clock as _, SystemClock};
 use bardo_types::near;
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::{CliFailure, Common, environment, say};
-use crate::assemble::{self, LiveLists};
+use crate::assemble::{self, AssembledBackend, LiveLists, names};
 use crate::auth::Privy;
-use crate::config::{self, Config};
+use crate::config;
 use crate::stores::DataFolderKind;
 use crate::{serve, stores, unbilled};
 
@@ -72,8 +73,9 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), CliFailure> {
     ));
     let catalog = Arc::new(Catalog::embedded());
     let snapshot = assemble::snapshot(config, &backends, &catalog, &LiveLists::new(), false);
-    let unserved = unserved(config, snapshot.roster());
-    notices.extend(odd_fallbacks(config, snapshot.roster()));
+    let unserved = names::unserved(config, snapshot.roster());
+    notices.extend(names::odd_fallbacks(config, snapshot.roster()));
+    notices.extend(names::unlisted(config, snapshot.roster()));
     if config.catalog.live {
         notices.extend(unserved);
     } else if let Some(first) = unserved.first() {
@@ -98,75 +100,26 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), CliFailure> {
     Ok(())
 }
 
-/// Models that aliases and fallbacks name and that no backend is known to serve.
-fn unserved(config: &Config, roster: &Roster) -> Vec<String> {
-    let inference = &config.inference;
-    let aliases = inference.aliases.iter().map(|(alias, model)| {
-        let place = format!("inference.aliases.{alias}");
-        (place, model)
-    });
-    let fallbacks = inference.fallbacks.iter().flat_map(|(model, others)| {
-        let place = format!("inference.fallbacks.{model}");
-        others.iter().map(move |other| (place.clone(), other))
-    });
-    aliases
-        .chain(fallbacks)
-        .filter_map(|(place, model)| {
-            let missing = roster.resolve(model).err()?;
-            let hint = nearest(&missing);
-            Some(format!(
-                "`{place}` names `{model}`, which no configured backend is known to serve{hint}"
-            ))
-        })
-        .collect()
-}
-
-/// Entries of fallbacks that match nothing, or other names than their owner may think.
-fn odd_fallbacks(config: &Config, roster: &Roster) -> Vec<String> {
-    let fallbacks = &config.inference.fallbacks;
-    let mut notices = Vec::new();
-    for (model, others) in fallbacks {
-        let place = format!("inference.fallbacks.{model}");
-        match roster.resolve(model) {
-            Ok(_) => {}
-            Err(missing @ NoRoute::UnknownModel { .. }) => {
-                let hint = nearest(&missing);
-                notices.push(format!(
-                    "`{place}`: no configured backend is known to serve `{model}`, so its requests go to the fallbacks at once{hint}"
-                ));
-            }
-            Err(missing) => notices.push(format!("`{place}` can never match: {missing}")),
-        }
-        let meaning = roster.meaning(model);
-        for other in others
-            .iter()
-            .filter(|other| roster.meaning(other) == meaning)
-        {
-            notices.push(format!(
-                "`{place}` names `{other}`, which is the same model by another name"
-            ));
-        }
-    }
-    notices
-}
-
 /// Notes on models of a new key's scopes that no backend of the configuration is known to serve.
-/// Without a readable configuration with backends, nothing is known and nothing is noted.
+/// Without a readable configuration with backends, models that no maker is known to have are noted
+/// if their names are nearly those of known models.
 pub(super) fn unserved_scopes(flag: Option<&Path>, models: &Value) -> Vec<String> {
     let known = config::peek(flag, &environment()).and_then(|config| {
         let backends = assemble::backends(&config).ok()?;
         (!backends.is_empty()).then_some((config, backends))
     });
-    let Some((config, backends)) = known else {
-        return Vec::new();
-    };
-    let catalog = Arc::new(Catalog::embedded());
-    let snapshot = assemble::snapshot(&config, &backends, &catalog, &LiveLists::new(), false);
-    let models = models
+    let models: Vec<&str> = models
         .as_array()
         .into_iter()
         .flatten()
-        .filter_map(Value::as_str);
+        .filter_map(Value::as_str)
+        .filter(|model| !model.starts_with("bardo/"))
+        .collect();
+    let Some((config, backends)) = known else {
+        return unknown_scopes(&models);
+    };
+    let catalog = Arc::new(Catalog::embedded());
+    let snapshot = assemble::snapshot(&config, &backends, &catalog, &LiveLists::new(), false);
     let roster = snapshot.roster();
     let is_known = |scope: &str| {
         roster.shown().any(|entry| {
@@ -177,7 +130,8 @@ pub(super) fn unserved_scopes(flag: Option<&Path>, models: &Value) -> Vec<String
         })
     };
     models
-        .filter(|model| !model.starts_with("bardo/") && !is_known(model))
+        .into_iter()
+        .filter(|model| !is_known(model))
         .map(|model| {
             let names = roster.shown().map(|entry| entry.id.as_str());
             let hint = near::nearest(model, names, 2)
@@ -189,12 +143,53 @@ pub(super) fn unserved_scopes(flag: Option<&Path>, models: &Value) -> Vec<String
         .collect()
 }
 
-fn nearest(missing: &NoRoute) -> String {
-    match missing {
-        NoRoute::UnknownModel {
-            nearest: Some(nearest),
-            ..
-        } => format!("; did you mean `{nearest}`?"),
-        _ => String::new(),
+/// Notes on scopes that nearly have the name of a known model.
+fn unknown_scopes(models: &[&str]) -> Vec<String> {
+    let catalog = Catalog::embedded();
+    let noted = models.iter().filter_map(|model| {
+        let is_known = model.ends_with('*') || catalog.find(model).is_some();
+        let ids = catalog.models().map(|known| known.id.as_str());
+        let name = (!is_known)
+            .then(|| near::nearest(model, ids, 2))
+            .flatten()?;
+        Some(format!(
+            "the scope `model={model}` names a model that is not known; did you mean `{name}`?"
+        ))
+    });
+    noted.collect()
+}
+
+/// Refuses scopes of a new key that name no backend which is configured or can be configured.
+/// Without a configuration with backends, only a name that is nearly a known one is refused.
+pub(super) fn check_backend_scopes(flag: Option<&Path>, scopes: &[String]) -> Result<(), String> {
+    let Some(config) = config::peek(flag, &environment()) else {
+        return Ok(());
+    };
+    let backends = assemble::backends(&config).unwrap_or_default();
+    let parts = scopes.iter().flat_map(|text| text.split(','));
+    for part in parts.map(str::trim) {
+        let Some((kind, name)) = part.split_once('=') else {
+            continue;
+        };
+        let name = name.trim();
+        let is_backend = matches!(kind.trim(), "backend" | "backends" | "provider");
+        let is_meant = |backend: &AssembledBackend| {
+            BackendName::parse(&backend.endpoint.name).is_meant_by(name)
+        };
+        let of_key = format!("direct/{name}");
+        if !is_backend
+            || name.is_empty()
+            || backends.iter().any(is_meant)
+            || config::known_backend(&config, "", &of_key).is_ok()
+        {
+            continue;
+        }
+        let place = format!("--scope {part}");
+        if let Err(reason) = config::known_backend(&config, &place, name)
+            && (!backends.is_empty() || reason.contains("did you mean"))
+        {
+            return Err(reason);
+        }
     }
+    Ok(())
 }

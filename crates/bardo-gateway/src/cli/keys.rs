@@ -252,6 +252,8 @@ const ALONE: &str = "the account of this read-only key is new, so the key shows 
                      existing account. For all keys: bardo-gateway usage --by key";
 
 fn create(args: Create) -> Result<(), CliFailure> {
+    check::check_backend_scopes(args.common.config.as_deref(), &args.scopes)
+        .map_err(|reason| CliFailure::new("invalid", reason))?;
     let is_new = args.account.is_none();
     let spec = KeySpec {
         name: args.name,

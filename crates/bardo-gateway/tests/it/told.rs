@@ -344,3 +344,45 @@ fn a_check_that_stops_at_reading_says_that_more_mistakes_may_follow() {
     check_words(&told, &["upstream.max_attempts"]);
     assert!(!told.contains(MORE), "{told}");
 }
+
+#[test]
+fn misspelt_models_and_backends_are_noted_where_an_open_backend_takes_any_name() {
+    let sandbox = Sandbox::start();
+    let mut settings = everything(&sandbox);
+    settings["catalog"] = json!({ "live": true });
+    settings["inference"] = json!({ "fallbacks": { "gpt-5.5": ["gpt-5.55"] } });
+    let folder = Folder::new();
+    let file = folder.write("odd.yaml", &settings.to_string());
+    let file = file.to_str().expect("UTF-8");
+    let (code, out, err) = run(&folder, &["check", "--config", file], &[]);
+    assert_eq!(code, 0, "{err}");
+    check_words(&out, &["did you mean `gpt-5.5`?", "names `gpt-5.55`"]);
+    let gateway = Gateway::start(&settings);
+    check_words(&gateway.log(), &["names `gpt-5.55`"]);
+
+    let create = |scope: &str, more: &[&str]| {
+        let arguments = [&["keys", "create", "--scope", scope], more].concat();
+        run(&folder, &arguments, &[])
+    };
+    for more in [&[][..], &["--config", file]] {
+        let (code, out, err) = create("model=gpt-5.55", more);
+        assert_eq!(code, 0, "{err}");
+        check_words(
+            &out,
+            &[
+                "note: the scope `model=gpt-5.55`",
+                "did you mean `gpt-5.5`?",
+            ],
+        );
+        let (code, out, err) = create("rpm=5,backend=openruter", more);
+        assert_ne!(code, 0, "{out}");
+        check_words(
+            &err,
+            &["unknown backend `openruter`; did you mean `openrouter`?"],
+        );
+        for known in ["openrouter", "openai", "direct/openai", "local"] {
+            let (code, _, err) = create(&format!("backend={known}"), more);
+            assert_eq!(code, 0, "{err}");
+        }
+    }
+}

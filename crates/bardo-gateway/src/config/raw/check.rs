@@ -7,7 +7,7 @@ use bardo_types::unit::UnitInterval;
 
 use super::{Config, Providers};
 
-pub(crate) use self::routing::{BACKENDS, usd};
+pub(crate) use self::routing::{BACKENDS, known_backend, usd};
 
 /// Whether a text is an origin as browsers send it.
 fn is_origin(text: &str) -> bool {

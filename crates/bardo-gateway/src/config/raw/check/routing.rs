@@ -202,7 +202,11 @@ fn known_subsystem(place: &str, name: &str) -> Result<(), String> {
     }
 }
 
-fn known_backend(config: &Config, place: &str, name: &str) -> Result<(), String> {
+/// Refuses a name that means no backend that can be configured, with the nearest that does.
+///
+/// # Errors
+/// The refusal, which begins with `place`.
+pub(crate) fn known_backend(config: &Config, place: &str, name: &str) -> Result<(), String> {
     const MAKERS: [&str; 5] = ["openai", "anthropic", "google", "deepseek", "local"];
     let keys = config
         .providers
