@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::{BasisPoints, MicroUsd};
 
+use crate::cache_scope::CacheScope;
 use crate::key::KeyKind;
 use crate::limit::Allowance;
 use crate::network::Network;
@@ -35,6 +36,8 @@ pub struct Scopes {
     pub subsystem_caps: BTreeMap<String, MicroUsd>,
     /// Ranges in which the program that holds the key may move its own caps.
     pub ranges: CapRanges,
+    /// Part of the gateway's cache in the requests of the key; `None`: as for all callers.
+    pub cache: Option<CacheScope>,
 }
 
 /// Stored scopes that cannot be read. Such a key is unusable rather than unrestricted.

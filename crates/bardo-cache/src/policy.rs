@@ -72,6 +72,8 @@ impl Wish {
 pub enum Never {
     /// The caller said `no-store`.
     NoStore,
+    /// The key of the caller has the scope `cache=off`.
+    KeyOff,
     /// The caller asked for nothing, and the temperature is not 0.
     NotAsked,
     /// The caller asked for nothing, and the key of so long a prompt costs too much.
@@ -114,8 +116,9 @@ pub enum Never {
 
 impl Never {
     /// All reasons, those before an answer first.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::NoStore,
+        Self::KeyOff,
         Self::NotAsked,
         Self::Long,
         Self::Warm,
@@ -141,6 +144,7 @@ impl Never {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NoStore => "no_store",
+            Self::KeyOff => "key_off",
             Self::NotAsked => "not_asked",
             Self::Long => "long_prompt",
             Self::Warm => "temperature",
@@ -167,6 +171,7 @@ impl Never {
     pub const fn explain(self) -> &'static str {
         match self {
             Self::NoStore => "the request says `cache: no-store`",
+            Self::KeyOff => "the key has the scope `cache=off`",
             Self::NotAsked => {
                 "the temperature is not 0, and neither the request nor its key says `cache: default`"
             }

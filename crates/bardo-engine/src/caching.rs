@@ -1,7 +1,7 @@
 //! Which requests the cache has a part in, by the members of their bodies first: a request that
 //! does not ask for it, and leaves the answer to chance, is not even decoded.
 
-use bardo_access::KeyTier;
+use bardo_access::{CacheScope, KeyTier};
 use bardo_cache::key::{KeySource, Steering, key_of};
 use bardo_cache::policy::{CacheCandidate, Never, Wish, may_use};
 use bardo_cache::scope::{CacheCaller, Scope};
@@ -93,15 +93,31 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
     })
 }
 
-/// What the caller asks of the cache.
+/// Demand of a request on the cache: its own hint, or else the scope of its key.
 pub(crate) fn wish(call: &Call) -> Option<Wish> {
-    call.hints().cache
+    call.hints().cache.or_else(|| match key_scope(call)? {
+        CacheScope::Off => Some(Wish::NoStore),
+        CacheScope::Default | CacheScope::Semantic => Some(Wish::Default),
+    })
+}
+
+/// Part that the key of a request gives the cache; `None` where the key says nothing, and for
+/// callers without a key.
+pub(crate) fn key_scope(call: &Call) -> Option<CacheScope> {
+    match &call.principal().payer {
+        Payer::Owner => None,
+        Payer::Prepaid(terms) => terms.scopes.cache,
+    }
 }
 
 /// Looks at the members of the body alone.
 fn may_be_decoded(call: &Call, policy: &CachePolicy, wish: Option<Wish>) -> Result<(), CacheSkip> {
     if !policy.enabled || call.task() != Task::Generate {
         return Err(CacheSkip::Off);
+    }
+    // A request may not widen what its key allows.
+    if key_scope(call) == Some(CacheScope::Off) {
+        return Err(CacheSkip::Never(Never::KeyOff));
     }
     match wish {
         Some(Wish::NoStore) => return Err(CacheSkip::Never(Never::NoStore)),

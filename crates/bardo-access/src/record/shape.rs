@@ -10,6 +10,7 @@ use bardo_types::money::MicroUsd;
 use serde::{Deserialize, Serialize};
 
 use super::{CapRange, CapRanges, InvalidScopes, Scopes, SpendCaps};
+use crate::cache_scope::CacheScope;
 use crate::limit::Allowance;
 use crate::network::{InvalidNetwork, Network};
 
@@ -42,6 +43,8 @@ struct ScopesText {
     spend_day_range: Option<[u64; 2]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spend_month_range: Option<[u64; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cache: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -62,6 +65,7 @@ pub(super) fn write(scopes: &Scopes) -> String {
         spend,
         subsystem_caps,
         ranges,
+        cache,
     } = scopes;
     let range = |range: Option<CapRange>| range.map(|range| [range.min.get(), range.max.get()]);
     let stored = ScopesText {
@@ -82,6 +86,7 @@ pub(super) fn write(scopes: &Scopes) -> String {
             .collect(),
         spend_day_range: range(ranges.day),
         spend_month_range: range(ranges.month),
+        cache: cache.map(|cache| cache.as_str().to_owned()),
     };
     serde_json::to_string(&stored).expect("lists, texts and numbers are always JSON")
 }
@@ -120,7 +125,13 @@ pub(super) fn read(text: &str) -> Result<Scopes, InvalidScopes> {
             day: range(stored.spend_day_range)?,
             month: range(stored.spend_month_range)?,
         },
+        cache: stored.cache.as_deref().map(cache).transpose()?,
     })
+}
+
+fn cache(stored: &str) -> Result<CacheScope, InvalidScopes> {
+    let scope = CacheScope::parse(stored);
+    scope.ok_or_else(|| InvalidScopes(format!("`{stored}` is not a scope of the cache")))
 }
 
 fn range(stored: Option<[u64; 2]>) -> Result<Option<CapRange>, InvalidScopes> {

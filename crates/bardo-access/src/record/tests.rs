@@ -30,6 +30,7 @@ fn scopes_read_back_as_they_were_written() {
             day: CapRange::new(MicroUsd::ZERO, MicroUsd::new(2)),
             month: CapRange::new(MicroUsd::new(3), MicroUsd::new(3)),
         },
+        cache: Some(CacheScope::Semantic),
         ..scopes(
             &["a*", "b\"c"],
             &["direct"],
@@ -88,6 +89,7 @@ fn what_is_not_understood_is_not_taken_for_unrestricted() {
         r#"{"spend_day_range":[2,1]}"#,
         r#"{"spend_day_range":[2]}"#,
         r#"{"allowance":{"tokens":1}}"#,
+        r#"{"cache":"on"}"#,
     ] {
         assert!(Scopes::from_json(bad).is_err(), "{bad}");
     }

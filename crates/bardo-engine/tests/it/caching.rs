@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bardo_access::CacheScope;
 use bardo_engine::{CachePolicy, EngineError, Hints, Principal, Snapshot, Task};
 use bardo_types::model::Dialect;
 use bardo_types::money::{BasisPoints, MicroUsd};
@@ -351,4 +352,37 @@ async fn no_answer_crosses_from_one_account_or_agent_to_another() {
             "{account} {agent:?} {question}"
         );
     }
+}
+
+#[tokio::test]
+async fn the_scope_of_a_key_speaks_for_silent_requests_and_off_is_off() {
+    let mut purse = purse().await;
+    let mut body = asking(Dialect::Chat, "gpt-5.5", &words("scoped"), false);
+    let member = |body: &mut Value, wish: &str| body["bardo"] = json!({ "cache": wish });
+    let place = async |purse: &Purse, body: &Value| {
+        let answer = purse.ask(Dialect::Chat, body).await;
+        answer.expect("an answer").head.cache
+    };
+    member(&mut body, "default");
+    assert_eq!(place(&purse, &body).await, "miss");
+    // A silent request of a temperature of its own takes part where its key says so.
+    body.as_object_mut().expect("an object").remove("bardo");
+    assert_eq!(place(&purse, &body).await, "bypass");
+    for scope in [CacheScope::Default, CacheScope::Semantic] {
+        purse.key.scopes.cache = Some(scope);
+        assert_eq!(place(&purse, &body).await, "hash", "{scope:?}");
+    }
+    member(&mut body, "no-store");
+    assert_eq!(place(&purse, &body).await, "bypass");
+    purse.key.scopes.cache = Some(CacheScope::Off);
+    for wish in ["default", "no-cache"] {
+        member(&mut body, wish);
+        assert_eq!(place(&purse, &body).await, "bypass", "{wish}");
+    }
+    member(&mut body, "only-if-cached");
+    let refused = purse.ask(Dialect::Chat, &body).await;
+    let Err(EngineError::NotCached { why }) = refused else {
+        panic!("a key without a cache was served from it");
+    };
+    assert!(why.contains("cache=off"), "{why}");
 }

@@ -97,6 +97,10 @@ struct LimitArgs {
     /// Range in which the key may change its own cap per month.
     #[arg(long, value_name = "MIN..MAX")]
     spend_month_range: Option<String>,
+    /// Part of the answer cache in the key's requests: off, default, or semantic (answers to
+    /// requests of the same meaning too).
+    #[arg(long, value_name = "off|default|semantic")]
+    cache: Option<String>,
 }
 
 impl LimitArgs {
@@ -115,6 +119,7 @@ impl LimitArgs {
             ("spend-total", self.spend_total),
             ("spend-day-range", self.spend_day_range),
             ("spend-month-range", self.spend_month_range),
+            ("cache", self.cache),
         ]
         .into_iter()
         .filter_map(|(name, value)| Some(format!("{name}={}", value?)))
@@ -419,6 +424,8 @@ fn scopes(scopes: &Value) -> String {
         let usd = cap.as_str().unwrap_or_default();
         all.push(format!("spend-day:{name}={usd}"));
     }
+    let cache = scopes["cache"].as_str();
+    all.extend(cache.map(|cache| format!("cache={cache}")));
     if all.is_empty() {
         "-".to_owned()
     } else {
@@ -450,11 +457,12 @@ mod tests {
             "spend": { "session": null, "day": "1.500000", "month": null, "total": null },
             "spend_day_of_subsystems": { "dream_rem": "0.250000" },
             "spend_ranges": { "day": { "min": "1.000000", "max": "2.000000" }, "month": null },
+            "cache": "off",
         });
         assert_eq!(
             scopes(&shown),
             "model=m,model=n-*,backend=openrouter,ip=10.0.0.0/8,rpm=5,allowance=700,overage=block,\
-             spend-day=1.500000,spend-day-range=1.000000..2.000000,spend-day:dream_rem=0.250000"
+             spend-day=1.500000,spend-day-range=1.000000..2.000000,spend-day:dream_rem=0.250000,cache=off"
         );
         assert_eq!(scopes(&json!({})), "-");
     }

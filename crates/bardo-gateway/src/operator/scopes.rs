@@ -1,6 +1,8 @@
 //! Scopes of keys as the command line and the admin API write them.
 
-use bardo_access::{Allowance, Amendment, CapRange, KeyKind, KeyState, Network, Scopes};
+use bardo_access::{
+    Allowance, Amendment, CacheScope, CapRange, KeyKind, KeyState, Network, Scopes,
+};
 use bardo_router::Subsystems;
 use bardo_types::money::MicroUsd;
 use serde_json::Value;
@@ -16,7 +18,8 @@ const OF_SUBSYSTEM: &str = "spend-day:";
 #[error(
     "{}. Scopes are read-only, model=NAME, backend=NAME, ip=NETWORK, rpm=N, tpm=N, \
      allowance=TOKENS, overage=bill or overage=block, spend-session=USD, spend-day=USD, \
-     spend-month=USD, spend-total=USD, spend-day:SUBSYSTEM=USD, spend-day-range=MIN..MAX, spend-month-range=MIN..MAX",
+     spend-month=USD, spend-total=USD, spend-day:SUBSYSTEM=USD, spend-day-range=MIN..MAX, spend-month-range=MIN..MAX, \
+     cache=off, cache=default or cache=semantic",
     problem(.0)
 )]
 pub(crate) struct ScopeError(String);
@@ -42,6 +45,7 @@ fn limit_needs(name: &str) -> Option<&'static str> {
         "rpm" | "requests-per-minute" | "tpm" | "tokens-per-minute" => "a whole number",
         "allowance" | "allowance-tokens" => "a whole number of tokens",
         "overage" => "`bill` or `block`, after an `allowance`",
+        "cache" => "`off`, `default` or `semantic`",
         "spend-session" | "spend-day" | "spend-month" | "spend-total" | "spend" => {
             "an amount in USD such as 2.50"
         }
@@ -116,6 +120,8 @@ fn set_limit(scopes: &mut Scopes, name: &str, value: &str) -> Option<()> {
                 _ => return None,
             };
         }
+        "cache" if is_none => scopes.cache = None,
+        "cache" => scopes.cache = Some(CacheScope::parse(value)?),
         "spend-session" => scopes.spend.session = usd()?,
         "spend-day" => scopes.spend.day = usd()?,
         "spend-month" => scopes.spend.month = usd()?,
@@ -202,8 +208,8 @@ impl Operator {
                 }
                 invalid(format!(
                     "`{text}` is not a limit that can be changed. Limits are rpm, tpm, allowance, overage (with an \
-                     allowance), spend-session, spend-day, spend-month, spend-total, spend-day:SUBSYSTEM, spend-day-range and \
-                     spend-month-range; `none` removes one. To change models, backends or networks, create \
+                     allowance), spend-session, spend-day, spend-month, spend-total, spend-day:SUBSYSTEM, spend-day-range, \
+                     spend-month-range and cache; `none` removes one. To change models, backends or networks, create \
                      another key"
                 ))
             })?;
@@ -245,6 +251,7 @@ mod tests {
             "ip=10.0.0.0/8",
             "allowance=700,overage=block",
             "spend-day:dream_rem=0.25,spend-day:Dream=1",
+            "cache=semantic",
         ];
         let (scopes, kind) = read(&texts).unwrap();
         assert_eq!(scopes.models, ["gpt-5.5", "claude-*"]);
@@ -260,6 +267,7 @@ mod tests {
         let caps = [("dream", 1_000_000), ("dream_rem", 250_000)];
         let caps = caps.map(|(name, cap)| (name.to_owned(), MicroUsd::new(cap)));
         assert_eq!(scopes.subsystem_caps, caps.into());
+        assert_eq!(scopes.cache, Some(CacheScope::Semantic));
         assert_eq!(kind, KeyKind::Spend);
         assert_eq!(read(&["read-only"]).unwrap().1, KeyKind::ReadOnly);
         assert!(read(&["allowance=1"]).unwrap().0.allowance.unwrap().overage);
@@ -276,6 +284,9 @@ mod tests {
             "spend-day:dream_rme=1",
             "spend-day:dream_rem=x",
             "spend-day:=1",
+            "cache",
+            "cache=on",
+            "cache=none",
             "model=a\0b",
         ] {
             assert_eq!(read(&[wrong]), Err(ScopeError(wrong.into())));
@@ -312,6 +323,10 @@ mod tests {
         assert_eq!(scopes.subsystem_caps.len(), 1);
         set_limit(&mut scopes, "spend-day:dream_rem", "none").unwrap();
         assert_eq!(scopes.subsystem_caps.len(), 0);
+        set_limit(&mut scopes, "cache", "off").unwrap();
+        assert_eq!(scopes.cache, Some(CacheScope::Off));
+        set_limit(&mut scopes, "cache", "none").unwrap();
+        assert_eq!(scopes.cache, None);
     }
 
     #[test]
