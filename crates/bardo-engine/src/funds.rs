@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use bardo_ledger::hold::Slices;
 use bardo_ledger::{
-    Bill, Charge, End, ReceiptRecord, Reservation, Settle, Settled, StoreError, bill,
+    Bill, Charge, End, PromptCacheFigures, ReceiptRecord, Reservation, Settle, Settled, StoreError,
+    bill,
 };
 use bardo_types::model::{Price, Service};
 use bardo_types::money::MicroUsd;
@@ -365,7 +366,17 @@ pub(crate) fn ledger_record(receipt: &Receipt) -> ReceiptRecord {
         savings: receipt.savings().unwrap_or_default(),
         subsystem: receipt.subsystem.clone(),
         session: receipt.session.clone(),
+        prompt_cache: prompt_cache(receipt),
         json: bardo_wire::receipt::to_json(receipt).into(),
+    }
+}
+
+fn prompt_cache(receipt: &Receipt) -> PromptCacheFigures {
+    let usage = receipt.usage.as_ref();
+    PromptCacheFigures {
+        read_tokens: usage.map_or(0, |usage| usage.cache_read).min(TOKENS_MAX),
+        written_tokens: usage.map_or(0, Usage::cache_write).min(TOKENS_MAX),
+        saved: receipt.amounts.cache_savings.unwrap_or_default(),
     }
 }
 

@@ -175,6 +175,7 @@ impl OwnCost {
             ("direct_cost", usage::known(sums, self.direct)),
             ("charge", json!(sums.charge.to_string())),
             ("savings", usage::known(sums, sums.savings)),
+            ("cache_savings", usage::known(sums, sums.prompt_cache.saved)),
         ] {
             row.insert(name.to_owned(), amount);
         }

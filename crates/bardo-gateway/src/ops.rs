@@ -10,6 +10,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use bardo_engine::{CircuitHealth, CircuitState};
 use bardo_telemetry::{Gauges, Metrics};
+use bardo_types::clock::{Clock as _, SystemClock};
 use bardo_types::model::Service;
 use bardo_types::secret::Secret;
 use bytes::Bytes;
@@ -111,6 +112,7 @@ impl Ops {
                 self.metrics.backends(&backends.gauges());
                 self.metrics
                     .caches(&caches::gauges(self.edge.engine.cache()));
+                self.metrics.show_prompt_caches(SystemClock.now_ms());
                 text_reply(self.metrics.encode(&self.gauges().await), OPENMETRICS)
             }
             _ if path.starts_with("/admin/") => self.admin(&head, &path, body).await,

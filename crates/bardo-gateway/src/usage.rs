@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use bardo_ledger::{Dimension, Group, ReceiptFilter, SumRow, Sums};
 use bardo_types::calendar::{DAY_MS, Date, rfc3339};
 use bardo_types::ids::{AccountId, KeyId};
-use bardo_types::money::MicroUsd;
 use serde_json::{Map, Value, json};
 
 use crate::config::units::Span;
@@ -267,12 +266,14 @@ pub(crate) fn counts(sums: &Sums, row: &mut Map<String, Value>) {
         ("unpriced_requests", sums.unpriced_requests),
         ("input_tokens", sums.input_tokens),
         ("output_tokens", sums.output_tokens),
+        ("cache_read_tokens", sums.prompt_cache.read_tokens),
+        ("cache_write_tokens", sums.prompt_cache.written_tokens),
     ];
     row.extend(counts.map(|(name, count)| (name.to_owned(), json!(count))));
 }
 
 /// An amount as decimal USD; null where no request has a known cost.
-pub(crate) fn known(sums: &Sums, amount: MicroUsd) -> Value {
+pub(crate) fn known(sums: &Sums, amount: impl ToString) -> Value {
     json!(sums.is_cost_known().then(|| amount.to_string()))
 }
 
@@ -282,6 +283,10 @@ pub(crate) fn amounts(sums: &Sums, row: &mut Map<String, Value>) {
     row.insert("cost".to_owned(), known(sums, sums.provider_cost));
     row.insert("charge".to_owned(), json!(sums.charge.to_string()));
     row.insert("savings".to_owned(), known(sums, sums.savings));
+    row.insert(
+        "cache_savings".to_owned(),
+        known(sums, sums.prompt_cache.saved),
+    );
 }
 
 /// Sums of all rows.

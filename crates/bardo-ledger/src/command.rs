@@ -7,6 +7,7 @@ use bardo_types::money::MicroUsd;
 
 use crate::book::SettledCost;
 use crate::caps::{Cap, CapScope, CapWindow};
+use crate::prompt_cache::PromptCacheFigures;
 
 /// Takes money out of reach before it is spent.
 #[derive(Debug, Clone)]
@@ -154,6 +155,8 @@ pub struct ReceiptRecord {
     pub subsystem: Option<Arc<str>>,
     /// Session that the caller named.
     pub session: Option<Arc<str>>,
+    /// Part of the provider's prompt cache in the request.
+    pub prompt_cache: PromptCacheFigures,
     /// The whole receipt.
     pub json: Arc<str>,
 }

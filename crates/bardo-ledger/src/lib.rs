@@ -22,6 +22,7 @@ mod final_figures;
 pub mod hold;
 mod memory;
 mod port;
+mod prompt_cache;
 mod receipts;
 
 pub use bill::{Bill, bill};
@@ -34,4 +35,5 @@ pub use command::{
 pub use final_figures::FinalFigures;
 pub use memory::MemoryLedger;
 pub use port::{Accounts, Funds, Holds, Ledger, LedgerFuture, Receipts, StoreError};
+pub use prompt_cache::PromptCacheFigures;
 pub use receipts::{Cursor, Dimension, Group, ListQuery, ReceiptFilter, SumQuery, SumRow, Sums};

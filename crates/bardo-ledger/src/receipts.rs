@@ -4,6 +4,7 @@ use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
 
 use crate::command::ReceiptRecord;
+use crate::prompt_cache::PromptCacheFigures;
 
 /// Receipts that a query covers. A member that is `None` excludes nothing.
 #[derive(Debug, Clone, Default)]
@@ -186,6 +187,8 @@ pub struct Sums {
     pub charge: MicroUsd,
     /// Amount saved against list prices.
     pub savings: MicroUsd,
+    /// Figures of the providers' prompt caches.
+    pub prompt_cache: PromptCacheFigures,
 }
 
 impl Sums {
@@ -200,6 +203,7 @@ impl Sums {
             provider_cost: record.provider_cost.unwrap_or_default(),
             charge: record.charge,
             savings: record.savings,
+            prompt_cache: record.prompt_cache,
         }
     }
 
@@ -217,6 +221,7 @@ impl Sums {
         money(&mut self.provider_cost, other.provider_cost);
         money(&mut self.charge, other.charge);
         money(&mut self.savings, other.savings);
+        self.prompt_cache.add(&other.prompt_cache);
     }
 
     /// Whether the cost of any request is known, or there is none to know.

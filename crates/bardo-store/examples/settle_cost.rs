@@ -129,6 +129,7 @@ async fn one(
         provider_cost: Some(MicroUsd::new(8_100)),
         charge: MicroUsd::new(9_720),
         savings: MicroUsd::ZERO,
+        prompt_cache: bardo_ledger::PromptCacheFigures::default(),
         subsystem: Some("dream_rem".into()),
         session: Some("session-1".into()),
         json: Arc::clone(json),

@@ -8,6 +8,7 @@
 mod caches;
 mod labels;
 mod metrics;
+mod prompt_caches;
 
 pub use caches::CacheGauges;
 pub use metrics::{BackendGauges, Gauges, LatencyGauge, Metrics};

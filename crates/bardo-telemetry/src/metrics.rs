@@ -24,6 +24,7 @@ use crate::labels::{
     LatencyLabels, ListingLabels, MoneyLabels, PaymentLabels, RefusedLabels, RequestLabels,
     ServedLabels, TokensLabels,
 };
+use crate::prompt_caches::PromptCacheMetrics;
 
 /// Number of series that each thread remembers.
 const SERIES_MET: usize = 64;
@@ -101,7 +102,7 @@ struct Series {
     /// Requests by the means of payment; `None` where no backend was asked.
     payments: Option<Counter>,
     tokens: [Counter; 4],
-    money: [Counter; 6],
+    money: [Counter; 8],
 }
 
 impl Series {
@@ -123,7 +124,16 @@ impl Series {
     }
 
     fn count_money(&self, mode: PaymentMode, amounts: &Amounts) {
-        let [billed, direct, spread, charge, shortfall, savings] = &self.money;
+        let [
+            billed,
+            direct,
+            spread,
+            charge,
+            shortfall,
+            savings,
+            cached,
+            premium,
+        ] = &self.money;
         // What the owner of a direct key is billed is no money of the gateway's.
         let cost = if mode == PaymentMode::Direct {
             direct
@@ -135,6 +145,9 @@ impl Series {
         charge.inc_by(amounts.charge.get());
         shortfall.inc_by(amounts.shortfall.get());
         savings.inc_by(amounts.savings().unwrap_or_default().get());
+        let saved = amounts.cache_savings.unwrap_or_default();
+        cached.inc_by(saved.gain().get());
+        premium.inc_by(saved.loss().get());
     }
 }
 
@@ -169,6 +182,7 @@ pub struct Metrics {
     backend_state: Family<BackendStateLabels, Gauge>,
     backend_latency: Family<LatencyLabels, Gauge<f64, AtomicU64>>,
     pub(crate) caches: CacheMetrics,
+    pub(crate) prompt_caches: PromptCacheMetrics,
 }
 
 fn family<L, M>(registry: &mut Registry, name: &str, help: &str) -> Family<L, M>
@@ -198,6 +212,11 @@ fn histograms(registry: &mut Registry, name: &str, help: &str) -> Histograms {
 fn unpriced_models(registry: &mut Registry) -> Family<ListingLabels, Gauge> {
     let help = "Models of a provider without a known price";
     family(registry, "models_unpriced", help)
+}
+
+fn settlements_waiting(registry: &mut Registry) -> Gauge {
+    let help = "Settlements that wait for the store";
+    single(registry, "settlements_waiting", help)
 }
 
 /// Registers the histogram of the gateway's own time.
@@ -286,11 +305,7 @@ impl Metrics {
                 "Answers without usage of the provider, whose tokens the gateway counted",
             ),
             store_up: single(all, "store_up", "1 if the last call to the store worked"),
-            settlements_waiting: single(
-                all,
-                "settlements_waiting",
-                "Settlements that wait for the store",
-            ),
+            settlements_waiting: settlements_waiting(all),
             records_dropped: single(
                 all,
                 "records_dropped",
@@ -322,6 +337,7 @@ impl Metrics {
                 "Latency of a backend over five minutes: to the first content of streams, to the end of whole answers",
             ),
             caches: CacheMetrics::new(all),
+            prompt_caches: PromptCacheMetrics::new(all),
             registry,
         }
     }
@@ -340,6 +356,7 @@ impl Metrics {
             }
             if let Some(usage) = &receipt.usage {
                 series.count_tokens(usage);
+                self.prompt_caches.count(receipt.received_at_ms, usage);
             }
             series.count_money(receipt.mode, &receipt.amounts);
             if let Some(payments) = &series.payments {
@@ -450,6 +467,8 @@ impl Metrics {
                 "charge",
                 "shortfall",
                 "savings",
+                "prompt_cache_savings",
+                "prompt_cache_premium",
             ]
             .map(money),
         }
@@ -546,49 +565,4 @@ impl Metrics {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn refusals_and_gauges_are_shown() {
-        let metrics = Metrics::new();
-        metrics.refused(ErrorCode::UnpricedModel);
-        metrics.attempt_failed("direct/openai", FaultClass::RateLimit);
-        metrics.listed("venice", 80, 2);
-        metrics.listed("venice", 81, 1);
-        let gauges = Gauges {
-            store_up: true,
-            ..Gauges::default()
-        };
-        let backends = BackendGauges {
-            states: vec![("venice".to_owned(), "down")],
-            latencies: vec![LatencyGauge {
-                provider: "venice".to_owned(),
-                model: "m".to_owned(),
-                streamed: true,
-                quantile: "0.9",
-                took: Duration::from_millis(1_500),
-            }],
-        };
-        metrics.backends(&backends);
-        let text = metrics.encode(&gauges);
-        for line in [
-            "bardo_refused_requests_total{code=\"unpriced_model\"} 1",
-            "bardo_unpriced_requests_total 1",
-            "bardo_attempts_failed_total{provider=\"direct/openai\",class=\"rate_limit\"} 1",
-            "bardo_store_up 1",
-            "bardo_models_listed{provider=\"venice\"} 81",
-            "bardo_models_quarantined{provider=\"venice\"} 1",
-            "bardo_config_last_reload_success 0",
-            "bardo_backend_state{provider=\"venice\",state=\"down\"} 1",
-            "bardo_backend_state{provider=\"venice\",state=\"healthy\"} 0",
-            "bardo_backend_latency_seconds{provider=\"venice\",model=\"m\",stream=\"true\",quantile=\"0.9\"} 1.5",
-        ] {
-            assert!(text.contains(line), "{line} is not in {text}");
-        }
-        metrics.backends(&BackendGauges::default());
-        let text = metrics.encode(&gauges);
-        assert!(!text.contains("bardo_backend_state{"), "{text}");
-        assert!(!text.contains("bardo_backend_latency_seconds{"), "{text}");
-    }
-}
+mod tests;

@@ -1,6 +1,10 @@
 //! Exact money: integers only, rounded up once, at the charge.
 
+mod signed;
+
 use std::fmt;
+
+pub use signed::SignedMicroUsd;
 
 /// An amount of 10⁻⁶ USD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

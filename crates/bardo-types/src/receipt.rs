@@ -11,7 +11,7 @@ use crate::Degradation;
 use crate::fault::FaultClass;
 use crate::ids::{AccountId, KeyId, RequestId};
 use crate::model::Dialect;
-use crate::money::{BasisPoints, MicroUsd};
+use crate::money::{BasisPoints, MicroUsd, SignedMicroUsd};
 use crate::usage::Usage;
 
 pub use self::routing::{Routing, SchemaOutcome, SentProfile};
@@ -153,9 +153,9 @@ pub struct Amounts {
     /// The list price at the model's maker for the request as the caller wrote it; `None` where
     /// nobody published one.
     pub baseline: Option<MicroUsd>,
-    /// Part of the provider's price that its prompt cache saved; `None` where price or usage is
-    /// unknown.
-    pub cache_savings: Option<MicroUsd>,
+    /// Part of the provider's price that its prompt cache saved, below zero where the premium of
+    /// writes was higher; `None` where price or usage is unknown.
+    pub cache_savings: Option<SignedMicroUsd>,
     /// The balance of the account after this request, where it is known.
     pub balance: Option<MicroUsd>,
 }

@@ -1,7 +1,7 @@
 //! What a provider says it counted, in disjoint classes.
 
 use crate::model::Price;
-use crate::money::{ExactCost, MicroUsd, PricePerMillion};
+use crate::money::{ExactCost, MicroUsd, PricePerMillion, SignedMicroUsd};
 
 /// Tokens of one answer in disjoint classes, so that each is priced once.
 ///
@@ -207,10 +207,10 @@ fn newer_fee(old: &mut Option<MicroUsd>, new: Option<MicroUsd>) {
 
 impl Usage {
     /// Difference that the provider's prompt cache made to the cost: the cost of the same tokens
-    /// without a cache, less the cost. Zero where writing to the cache cost more than it saved;
-    /// `None` on overflow.
+    /// without a cache, less the cost. Below zero where writing to the cache cost more than reading
+    /// from it saved; `None` on overflow.
     #[must_use]
-    pub fn cache_savings(&self, price: &Price) -> Option<MicroUsd> {
+    pub fn cache_savings(&self, price: &Price) -> Option<SignedMicroUsd> {
         let uncached = Self {
             fresh_input: self.prompt(),
             cache_read: 0,
@@ -219,7 +219,7 @@ impl Usage {
             ..self.clone()
         };
         let cost = |usage: &Self| usage.cost(price)?.charge();
-        Some(cost(&uncached)?.saturating_sub(cost(self)?))
+        Some(SignedMicroUsd::difference(cost(&uncached)?, cost(self)?))
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use bardo_types::calendar::rfc3339;
-use bardo_types::money::MicroUsd;
+use bardo_types::money::{MicroUsd, SignedMicroUsd};
 use bardo_types::receipt::{
     Attempt, AttemptPayment, DecisionVerification, ProviderPayment, Receipt, VerificationResult,
 };
@@ -47,6 +47,13 @@ pub fn figures(receipt: &Receipt) -> String {
 
 /// Decimal USD with six digits, as text: numbers would come back as floats.
 impl ToJson for MicroUsd {
+    fn write(&self, out: &mut Vec<u8>) {
+        write!(out, "\"{self}\"").expect("memory takes whatever is written");
+    }
+}
+
+/// Decimal USD with six digits and a minus sign below zero, as text.
+impl ToJson for SignedMicroUsd {
     fn write(&self, out: &mut Vec<u8>) {
         write!(out, "\"{self}\"").expect("memory takes whatever is written");
     }
@@ -198,6 +205,7 @@ fn write_cost(receipt: &Receipt, object: &mut Object<'_>) {
         .set("shortfall", amounts.shortfall)
         .set("list_price", amounts.baseline)
         .set("savings", receipt.savings())
+        .set("cache_savings", amounts.cache_savings)
         .set("balance", amounts.balance);
 }
 

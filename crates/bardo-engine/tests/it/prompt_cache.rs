@@ -1,10 +1,11 @@
 //! Marks for the prompt caches of providers: which are set, and what comes of them.
 
+use bardo_ledger::{Dimension, ReceiptFilter, Receipts as _, SumQuery};
 use bardo_types::model::{Dialect, Price};
 use bardo_types::money::PricePerMillion;
 use serde_json::{Value, json};
 
-use crate::purse::PRICE;
+use crate::purse::{PRICE, Purse};
 use crate::world::{Bench, prompt, world};
 
 const MODEL: &str = "claude-sonnet-5-5";
@@ -106,4 +107,44 @@ async fn a_relayed_request_keeps_its_bytes() {
     body["system"] = json!("Follow these rules closely. ".repeat(2_000));
     bench.ask(Dialect::Anthropic, &body).await.unwrap();
     assert_eq!(sent(&bench).await, body.to_string());
+}
+
+#[tokio::test]
+async fn a_first_write_is_recorded_as_a_premium_and_the_reads_after_it_as_a_saving() {
+    let purse = Purse::priced("1000", false, Some(CACHED)).await;
+    for (text, session) in [("One", "s1"), ("Two", "s2")] {
+        let mut body = long(text);
+        body["max_tokens"] = json!(100);
+        body["bardo"] = json!({ "session_id": session });
+        purse.ask(Dialect::Chat, &body).await.expect("an answer");
+    }
+    let receipts = purse.settled().await;
+    let saved: Vec<_> = receipts
+        .iter()
+        .map(|one| one.amounts.cache_savings)
+        .collect();
+    let usage: Vec<_> = receipts
+        .iter()
+        .filter_map(|one| one.usage.clone())
+        .collect();
+    // Writing costs a quarter of the usual price more, reading nine tenths less.
+    let written = i64::try_from(usage[0].cache_write()).expect("a count");
+    let premium = saved[0].expect("a price").get();
+    assert!(written > 5_000, "{written}");
+    assert!((premium + written * 10 / 4).abs() <= 1, "{premium}");
+    let read = i64::try_from(usage[1].cache_read).expect("a count");
+    let rewritten = i64::try_from(usage[1].cache_write()).expect("a count");
+    let gain = saved[1].expect("a price").get();
+    assert!((gain - read * 9 + rewritten * 10 / 4).abs() <= 1, "{gain}");
+    let query = SumQuery {
+        filter: ReceiptFilter::between(0, u64::MAX),
+        by: vec![Dimension::Session],
+        limit: 9,
+    };
+    let rows = purse.books.inner.sums(query).await.expect("books");
+    let sums: Vec<_> = rows
+        .iter()
+        .map(|row| row.sums.prompt_cache.saved.get())
+        .collect();
+    assert_eq!(sums, [premium, gain]);
 }

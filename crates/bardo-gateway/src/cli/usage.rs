@@ -129,6 +129,8 @@ fn heading(column: &str) -> &str {
         "unpriced_requests" => "unpriced",
         "input_tokens" => "input",
         "output_tokens" => "output",
+        "cache_read_tokens" => "cache_read",
+        "cache_write_tokens" => "cache_write",
         other => other,
     }
 }

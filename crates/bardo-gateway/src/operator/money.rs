@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
 use bardo_ledger::{
-    Balance, Charge, Deposit, End, HoldState, HoldView, Posting, PostingKind, ReceiptRecord, Settle,
+    Balance, Charge, Deposit, End, HoldState, HoldView, Posting, PostingKind, PromptCacheFigures,
+    ReceiptRecord, Settle,
 };
 use bardo_types::calendar::rfc3339;
 use bardo_types::ids::{AccountId, KeyId, RequestId};
-use bardo_types::money::MicroUsd;
+use bardo_types::money::{MicroUsd, SignedMicroUsd};
 use serde_json::{Value, json};
 
 use super::{Operator, OperatorError};
@@ -230,6 +231,12 @@ fn decided(json: &str, hold: &HoldView, end: &End) -> Option<ReceiptRecord> {
         savings: MicroUsd::ZERO,
         subsystem: text("subsystem").map(Arc::from),
         session: text("session").map(Arc::from),
+        prompt_cache: PromptCacheFigures {
+            read_tokens: tokens("cache_read_tokens"),
+            written_tokens: tokens("cache_write_5m_tokens")
+                .saturating_add(tokens("cache_write_1h_tokens")),
+            saved: SignedMicroUsd::ZERO,
+        },
         json: receipt.to_string().into(),
     })
 }

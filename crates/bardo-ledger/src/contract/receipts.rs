@@ -1,10 +1,11 @@
 //! Receipts and the sums of them.
 
 use bardo_types::ids::KeyId;
-use bardo_types::money::MicroUsd;
+use bardo_types::money::{MicroUsd, SignedMicroUsd};
 
 use super::rig::{NOW_MS, Rig, capture};
 use crate::command::{End, ReceiptRecord};
+use crate::prompt_cache::PromptCacheFigures;
 use crate::receipts::{Dimension, Group, ReceiptFilter, SumQuery, SumRow, Sums};
 
 cases! {
@@ -36,6 +37,7 @@ pub(super) fn record(rig: &Rig, number: u64, client: Option<&str>, json: &str) -
         savings: MicroUsd::new(5),
         subsystem: None,
         session: None,
+        prompt_cache: cached(1),
         json: json.into(),
     }
 }
@@ -217,6 +219,16 @@ async fn receipts_are_summed_by_day_model_and_backend(rig: Rig) {
     assert_eq!(sums(&rig.other(), None).await, []);
 }
 
+/// Figures of the prompt cache in so many receipts that [`record`] made: their writes cost more than
+/// their reads saved.
+fn cached(requests: u64) -> PromptCacheFigures {
+    PromptCacheFigures {
+        read_tokens: 50 * requests,
+        written_tokens: 40 * requests,
+        saved: SignedMicroUsd::difference(MicroUsd::ZERO, MicroUsd::new(3 * requests)),
+    }
+}
+
 /// Sums of this many receipts that [`record`] made.
 pub(super) fn of(requests: u64) -> Sums {
     Sums {
@@ -228,6 +240,7 @@ pub(super) fn of(requests: u64) -> Sums {
         provider_cost: MicroUsd::new(20 * requests),
         charge: MicroUsd::new(24 * requests),
         savings: MicroUsd::new(5 * requests),
+        prompt_cache: cached(requests),
     }
 }
 

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use bardo_types::ids::KeyId;
-use bardo_types::money::MicroUsd;
+use bardo_types::money::{MicroUsd, SignedMicroUsd};
 
 use super::receipts::{DAY_MS, keep, of, record};
 use super::rig::{NOW_MS, Rig, capture};
 use crate::command::{End, ReceiptRecord, Settle};
+use crate::prompt_cache::PromptCacheFigures;
 use crate::receipts::{Cursor, Dimension, Group, ListQuery, ReceiptFilter, SumQuery, SumRow, Sums};
 
 cases! {
@@ -19,6 +20,7 @@ cases! {
     receipts_of_all_accounts_are_listed_page_by_page_from_the_newest
     a_listed_receipt_is_whole_and_shows_what_was_really_taken
     a_receipt_that_is_kept_again_is_summed_once
+    prompt_caches_of_receipts_are_summed_with_their_signs
 }
 
 const HOUR_MS: u64 = 3_600_000;
@@ -427,4 +429,29 @@ async fn a_receipt_that_is_kept_again_is_summed_once(rig: Rig) {
     };
     let by = [Dimension::Subsystem, Dimension::Session];
     assert_eq!(sums(&rig, own(&rig), &by).await, [row(group, of(1))]);
+}
+
+async fn prompt_caches_of_receipts_are_summed_with_their_signs(rig: Rig) {
+    let figures = |read_tokens, written_tokens, saved| PromptCacheFigures {
+        read_tokens,
+        written_tokens,
+        saved: SignedMicroUsd::new(saved),
+    };
+    let all = [figures(0, 900, -75), figures(900, 0, 270), figures(0, 0, 0)];
+    for (number, prompt_cache) in (1..).zip(all) {
+        let kept = ReceiptRecord {
+            prompt_cache,
+            session: Some(format!("s{number}").into()),
+            ..owned(&rig, &rig, number)
+        };
+        keep(&rig, kept).await;
+    }
+    let by_session = sums(&rig, own(&rig), &[Dimension::Session]).await;
+    let found: Vec<_> = by_session.iter().map(|row| row.sums.prompt_cache).collect();
+    assert_eq!(found, all);
+    let total = sums(&rig, own(&rig), &[]).await;
+    assert_eq!(total[0].sums.prompt_cache, figures(900, 900, 195));
+    let listed = list(&rig, own(&rig), None, 9).await;
+    let found: Vec<_> = listed.iter().rev().map(|one| one.prompt_cache).collect();
+    assert_eq!(found, all);
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_ledger::{
-    FinalFigures, Group, LedgerFuture, ListQuery, ReceiptFilter, ReceiptRecord, Receipts,
-    StoreError, SumQuery, SumRow, Sums,
+    FinalFigures, Group, LedgerFuture, ListQuery, PromptCacheFigures, ReceiptFilter, ReceiptRecord,
+    Receipts, StoreError, SumQuery, SumRow, Sums,
 };
 use bardo_types::ids::{AccountId, KeyId, RequestId};
+use bardo_types::money::SignedMicroUsd;
 use tokio_postgres::Row;
 
 use super::arguments::{Argument, Statement, number, short, text};
@@ -37,7 +38,12 @@ const SUMS: &str = "SELECT at_ms / $10 * $10 AS starts_at_ms,
         least(sum(output_tokens), 9223372036854775807)::bigint AS output_tokens,
         least(coalesce(sum(provider_cost), 0), 9223372036854775807)::bigint AS provider_cost,
         least(sum(charge), 9223372036854775807)::bigint AS charge,
-        least(sum(savings), 9223372036854775807)::bigint AS savings
+        least(sum(savings), 9223372036854775807)::bigint AS savings,
+        least(sum(cache_read_tokens), 9223372036854775807)::bigint AS cache_read_tokens,
+        least(sum(cache_written_tokens), 9223372036854775807)::bigint AS cache_written_tokens,
+        greatest(
+            least(sum(cache_saved), 9223372036854775807), -9223372036854775807
+        )::bigint AS cache_saved
     FROM bardo.receipts
     WHERE at_ms >= $1 AND at_ms < $2 AND ($3::text IS NULL OR account = $3)
         AND ($4::text IS NULL OR key_id = $4) AND ($5::text IS NULL OR model = $5)
@@ -52,6 +58,7 @@ const SUMS: &str = "SELECT at_ms / $10 * $10 AS starts_at_ms,
 const LIST: &str =
     "SELECT account, request, client_request, key_id, at_ms, model, provider, outcome,
         input_tokens, output_tokens, provider_cost, charge, savings, subsystem, session,
+        cache_read_tokens, cache_written_tokens, cache_saved,
         json, spread, shortfall, balance
     FROM bardo.receipts
     WHERE at_ms >= $1 AND at_ms < $2 AND ($3::text IS NULL OR account = $3)
@@ -170,6 +177,7 @@ fn sum(row: &Row) -> Result<SumRow, StoreError> {
             provider_cost: amount(row, "provider_cost")?,
             charge: amount(row, "charge")?,
             savings: amount(row, "savings")?,
+            prompt_cache: prompt_cache(row)?,
         },
     })
 }
@@ -202,7 +210,16 @@ fn record(row: &Row) -> Result<ReceiptRecord, StoreError> {
         savings: amount(row, "savings")?,
         subsystem: name("subsystem")?,
         session: name("session")?,
+        prompt_cache: prompt_cache(row)?,
         json: final_text(row)?.into(),
+    })
+}
+
+fn prompt_cache(row: &Row) -> Result<PromptCacheFigures, StoreError> {
+    Ok(PromptCacheFigures {
+        read_tokens: number_of(row, "cache_read_tokens")?,
+        written_tokens: number_of(row, "cache_written_tokens")?,
+        saved: SignedMicroUsd::new(get(row, "cache_saved")?),
     })
 }
 

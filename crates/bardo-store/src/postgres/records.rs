@@ -136,7 +136,8 @@ pub(super) fn arguments(record: Option<&ReceiptRecord>) -> [Argument; 2] {
     ]
 }
 
-fn texts(record: &ReceiptRecord) -> [Option<String>; 10] {
+/// The last three are numbers: those that settling takes by their places stay as they were.
+fn texts(record: &ReceiptRecord) -> [Option<String>; 13] {
     [
         Some(record.account.to_string()),
         Some(record.request.to_string()),
@@ -148,6 +149,9 @@ fn texts(record: &ReceiptRecord) -> [Option<String>; 10] {
         Some(clean(&record.json)),
         record.subsystem.as_deref().map(short),
         record.session.as_deref().map(short),
+        Some(signed(record.prompt_cache.read_tokens).to_string()),
+        Some(signed(record.prompt_cache.written_tokens).to_string()),
+        Some(record.prompt_cache.saved.get().to_string()),
     ]
 }
 

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use bardo_ledger::{CapScope, CapWindow, HoldState, HoldView, ReceiptRecord, SettledCost};
+use bardo_ledger::{
+    CapScope, CapWindow, HoldState, HoldView, PromptCacheFigures, ReceiptRecord, SettledCost,
+};
 use bardo_types::ids::{AccountId, KeyId, RequestId};
-use bardo_types::money::MicroUsd;
+use bardo_types::money::{MicroUsd, SignedMicroUsd};
 
 use super::shared::HoldKey;
 
@@ -56,8 +58,10 @@ const GONE: u8 = 3;
 const NO_RECORD: u8 = 0;
 /// A receipt of the first version, without the members that [`put_record`] writes last.
 const FIRST_RECORD: u8 = 1;
+/// A receipt of the second version, without the figures of the prompt cache.
+const SECOND_RECORD: u8 = 2;
 /// A receipt with all members.
-const RECORD: u8 = 2;
+const RECORD: u8 = 3;
 
 impl JournalEntry {
     /// Appends it as bytes.
@@ -145,6 +149,7 @@ impl Ending {
         let record = match from.byte()? {
             NO_RECORD => None,
             FIRST_RECORD => Some(from.first_record()?),
+            SECOND_RECORD => Some(from.second_record()?),
             RECORD => Some(from.record()?),
             _ => return None,
         };
@@ -246,6 +251,14 @@ const fn window_code(window: CapWindow) -> u8 {
 }
 
 fn put_record(out: &mut Vec<u8>, record: &ReceiptRecord) {
+    put_second_record(out, record);
+    let cached = &record.prompt_cache;
+    put_number(out, cached.read_tokens);
+    put_number(out, cached.written_tokens);
+    put_number(out, cached.saved.get().cast_unsigned());
+}
+
+fn put_second_record(out: &mut Vec<u8>, record: &ReceiptRecord) {
     put_first_record(out, record);
     put_optional(out, record.subsystem.as_deref());
     put_optional(out, record.session.as_deref());
@@ -333,6 +346,16 @@ impl<'a> Bytes<'a> {
     }
 
     fn record(&mut self) -> Option<ReceiptRecord> {
+        let mut record = self.second_record()?;
+        record.prompt_cache = PromptCacheFigures {
+            read_tokens: self.number()?,
+            written_tokens: self.number()?,
+            saved: SignedMicroUsd::new(self.number()?.cast_signed()),
+        };
+        Some(record)
+    }
+
+    fn second_record(&mut self) -> Option<ReceiptRecord> {
         let mut record = self.first_record()?;
         record.subsystem = self.optional()?.map(Arc::from);
         record.session = self.optional()?.map(Arc::from);
@@ -362,6 +385,7 @@ impl<'a> Bytes<'a> {
             savings: self.amount()?,
             subsystem: None,
             session: None,
+            prompt_cache: PromptCacheFigures::default(),
             json: self.text()?.into(),
         })
     }
@@ -451,22 +475,30 @@ mod tests {
 
     /// A server of an earlier version may have left such entries behind.
     #[test]
-    fn receipts_of_the_first_version_are_read() {
-        let JournalEntry::Ending(mut ending) = entries().remove(0) else {
-            unreachable!("the first entry is an end");
-        };
-        let record = ending.record.take().unwrap();
-        let mut bytes = vec![ENDING];
-        ending.encode(&mut bytes);
-        assert_eq!(bytes.pop(), Some(NO_RECORD));
-        bytes.push(FIRST_RECORD);
-        put_first_record(&mut bytes, &record);
-        let mut rest = &bytes[..];
-        ending.record = Some(record);
-        let read = JournalEntry::decode(&mut rest);
-        let expected = Some(JournalEntry::Ending(ending));
-        assert_eq!(format!("{read:?}"), format!("{expected:?}"));
-        assert!(rest.is_empty());
+    fn receipts_of_earlier_versions_are_read() {
+        type Put = fn(&mut Vec<u8>, &ReceiptRecord);
+        let versions: [(u8, Put); 2] = [
+            (FIRST_RECORD, put_first_record),
+            (SECOND_RECORD, put_second_record),
+        ];
+        for (version, put) in versions {
+            let JournalEntry::Ending(mut ending) = entries().remove(0) else {
+                unreachable!("the first entry is an end");
+            };
+            let mut record = ending.record.take().unwrap();
+            let mut bytes = vec![ENDING];
+            ending.encode(&mut bytes);
+            assert_eq!(bytes.pop(), Some(NO_RECORD));
+            bytes.push(version);
+            put(&mut bytes, &record);
+            let mut rest = &bytes[..];
+            record.prompt_cache = PromptCacheFigures::default();
+            ending.record = Some(record);
+            let read = JournalEntry::decode(&mut rest);
+            let expected = Some(JournalEntry::Ending(ending));
+            assert_eq!(format!("{read:?}"), format!("{expected:?}"), "{version}");
+            assert!(rest.is_empty());
+        }
     }
 
     #[test]

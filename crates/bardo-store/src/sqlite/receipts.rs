@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use bardo_ledger::{
-    Dimension, Group, ListQuery, ReceiptFilter, ReceiptRecord, SumQuery, SumRow, Sums,
+    Dimension, Group, ListQuery, PromptCacheFigures, ReceiptFilter, ReceiptRecord, SumQuery,
+    SumRow, Sums,
 };
 use bardo_types::ids::{AccountId, InvalidId, KeyId, RequestId};
-use bardo_types::money::MicroUsd;
+use bardo_types::money::{MicroUsd, SignedMicroUsd};
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
@@ -69,7 +70,9 @@ fn sums_sql(is_of_one: bool) -> String {
              count(*), sum(r.outcome = 'failed'), sum(r.cost_unknown), \
              sum(min(r.input_tokens, 1 << 40)), sum(min(r.output_tokens, 1 << 40)), \
              sum(min(r.provider_cost, 1 << 50)), sum(min(r.charge, 1 << 50)), \
-             sum(min(r.savings, 1 << 50)) \
+             sum(min(r.savings, 1 << 50)), \
+             sum(min(r.cache_read_tokens, 1 << 40)), sum(min(r.cache_written_tokens, 1 << 40)), \
+             sum(max(min(r.cache_saved, 1 << 50), -(1 << 50))) \
          FROM {source} {minutes} AND {COVERED} \
          GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7 LIMIT ?17"
     )
@@ -111,6 +114,7 @@ pub(super) fn sums(connection: &Connection, query: &SumQuery) -> rusqlite::Resul
                 provider_cost: MicroUsd::new(row.get(12)?),
                 charge: MicroUsd::new(row.get(13)?),
                 savings: MicroUsd::new(row.get(14)?),
+                prompt_cache: prompt_cache(row, 15)?,
             },
         })
     })?;
@@ -124,7 +128,8 @@ fn list_sql() -> String {
         "SELECT a.id, r.request, r.client_request, r.key, r.at_ms, r.model, r.provider, \
              r.outcome, r.input_tokens, r.output_tokens, \
              CASE WHEN NOT r.cost_unknown THEN r.provider_cost END, r.charge, r.savings, \
-             r.subsystem, r.session, t.json \
+             r.subsystem, r.session, t.json, \
+             r.cache_read_tokens, r.cache_written_tokens, r.cache_saved \
          FROM receipts r CROSS JOIN accounts a ON a.no = r.account \
              CROSS JOIN receipt_texts t ON t.no = r.no \
          WHERE {MINUTES} AND {COVERED} \
@@ -184,7 +189,17 @@ fn record(row: &Row<'_>) -> rusqlite::Result<ReceiptRecord> {
         savings: MicroUsd::new(row.get(12)?),
         subsystem: name(13)?,
         session: name(14)?,
+        prompt_cache: prompt_cache(row, 16)?,
         json: row.get(15)?,
+    })
+}
+
+/// Figures of the prompt cache, in three columns from `first` on.
+fn prompt_cache(row: &Row<'_>, first: usize) -> rusqlite::Result<PromptCacheFigures> {
+    Ok(PromptCacheFigures {
+        read_tokens: row.get(first)?,
+        written_tokens: row.get(first + 1)?,
+        saved: SignedMicroUsd::new(row.get(first + 2)?),
     })
 }
 
@@ -217,6 +232,7 @@ mod tests {
         for step in [
             include_str!("migrations/0001.sql"),
             include_str!("migrations/0003.sql"),
+            include_str!("migrations/0004.sql"),
         ] {
             connection.execute_batch(step).unwrap();
         }

@@ -112,8 +112,10 @@ impl<'c> Inserts<'c> {
             receipt: connection.prepare_cached(
                 "INSERT INTO receipts (account, request, client_request, key, at_ms, model, \
                  provider, outcome, input_tokens, output_tokens, provider_cost, charge, savings, \
-                 subsystem, session, cost_unknown) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) \
+                 subsystem, session, cost_unknown, \
+                 cache_read_tokens, cache_written_tokens, cache_saved) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
+                 ?17, ?18, ?19) \
                  ON CONFLICT (request, account) DO NOTHING",
             )?,
             text: connection
@@ -157,6 +159,9 @@ impl<'c> Inserts<'c> {
             record.subsystem.as_deref(),
             record.session.as_deref(),
             record.provider_cost.is_none(),
+            clamp(record.prompt_cache.read_tokens),
+            clamp(record.prompt_cache.written_tokens),
+            record.prompt_cache.saved.get(),
         ];
         if self.receipt.execute(columns)? == 1 {
             let no = self.connection.last_insert_rowid();
@@ -169,7 +174,8 @@ impl<'c> Inserts<'c> {
                 "UPDATE receipts SET client_request = ?3, key = ?4, at_ms = ?5, model = ?6, \
                  provider = ?7, outcome = ?8, input_tokens = ?9, output_tokens = ?10, \
                  provider_cost = ?11, charge = ?12, savings = ?13, subsystem = ?14, \
-                 session = ?15, cost_unknown = ?16 \
+                 session = ?15, cost_unknown = ?16, cache_read_tokens = ?17, \
+                 cache_written_tokens = ?18, cache_saved = ?19 \
                  WHERE account = ?1 AND request = ?2 RETURNING no",
             )?
             .query_row(columns, |row| row.get(0))?;

@@ -262,6 +262,7 @@ fn record(of: &AccountId, id: &str) -> bardo_ledger::ReceiptRecord {
         provider_cost: Some(MicroUsd::new(3)),
         charge: MicroUsd::new(4),
         savings: MicroUsd::ZERO,
+        prompt_cache: bardo_ledger::PromptCacheFigures::default(),
         subsystem: Some("sub\0system".into()),
         session: None,
         json: "{\"a\":\"\0\"}".into(),

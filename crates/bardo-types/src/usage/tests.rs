@@ -216,7 +216,7 @@ fn what_does_not_fit_has_no_cost() {
 }
 
 #[test]
-fn a_cache_saves_what_its_reads_cost_less_and_never_less_than_nothing() {
+fn a_cache_saves_what_its_reads_cost_less_than_the_premium_of_its_writes() {
     let price = Price {
         cache_read: Some(per_million(1_000_000)),
         cache_write_5m: Some(per_million(20_000_000)),
@@ -230,8 +230,10 @@ fn a_cache_saves_what_its_reads_cost_less_and_never_less_than_nothing() {
         ..Usage::default()
     };
     let saved = |usage: Usage| usage.cache_savings(&price).unwrap().get();
-    let each = opus().input.micro() / 1_000_000;
+    let each = i64::try_from(opus().input.micro() / 1_000_000).unwrap();
     assert_eq!(saved(usage(0, 0)), 0);
     assert_eq!(saved(usage(1_000, 0)), 1_000 * (each - 1));
-    assert_eq!(saved(usage(0, 1_000)), 0, "writing cost more");
+    let premium = 1_000 * (20 - each);
+    assert_eq!(saved(usage(0, 1_000)), -premium);
+    assert_eq!(saved(usage(1_000, 1_000)), 1_000 * (each - 1) - premium);
 }

@@ -6,7 +6,7 @@ use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::intent::Quality;
 use bardo_types::model::{Dialect, Effort, Tier};
-use bardo_types::money::{BasisPoints, MicroUsd};
+use bardo_types::money::{BasisPoints, MicroUsd, SignedMicroUsd};
 use bardo_types::phase::Phase;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
@@ -83,7 +83,7 @@ fn receipt() -> Receipt {
             charge: MicroUsd::new(1_200),
             shortfall: MicroUsd::ZERO,
             baseline: Some(MicroUsd::new(1_500)),
-            cache_savings: Some(MicroUsd::new(40)),
+            cache_savings: Some(SignedMicroUsd::new(-40)),
             balance: Some(MicroUsd::new(9_998_800)),
         },
         cache: "bypass".into(),

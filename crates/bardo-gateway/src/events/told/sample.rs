@@ -7,7 +7,7 @@ use bardo_types::fault::FaultClass;
 use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::model::{Dialect, Effort, Tier};
-use bardo_types::money::{BasisPoints, MicroUsd};
+use bardo_types::money::{BasisPoints, MicroUsd, SignedMicroUsd};
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
     Amounts, Attempt, AttemptFailure, DecisionVerification, Outcome, PassedOver, PaymentMode,
@@ -107,7 +107,7 @@ pub(crate) fn sample() -> Receipt {
             charge: MicroUsd::new(1_000),
             shortfall: MicroUsd::ZERO,
             baseline: Some(MicroUsd::new(1_500)),
-            cache_savings: Some(MicroUsd::new(40)),
+            cache_savings: Some(SignedMicroUsd::new(-40)),
             balance: None,
         },
         cache: "hash".into(),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use bardo_ledger::contract::block_on;
 use bardo_ledger::{
-    Balance, Cap, Charge, Deposit, End, Ledger, LedgerRefusal, ReceiptRecord, Reservation, Reserve,
-    Settle, Settled, StoreError,
+    Balance, Cap, Charge, Deposit, End, Ledger, LedgerRefusal, PromptCacheFigures, ReceiptRecord,
+    Reservation, Reserve, Settle, Settled, StoreError,
 };
 use bardo_types::ids::{AccountId, KeyId, RequestId};
-use bardo_types::money::MicroUsd;
+use bardo_types::money::{MicroUsd, SignedMicroUsd};
 use tempfile::TempDir;
 
 use crate::sqlite::{OpenMode, Options, Side, SqliteStore};
@@ -191,6 +191,11 @@ pub(in crate::sqlite) fn record(name: &str, number: u64, charge: u64) -> Receipt
         savings: micro(5),
         subsystem: None,
         session: None,
+        prompt_cache: PromptCacheFigures {
+            read_tokens: 50,
+            written_tokens: 40,
+            saved: SignedMicroUsd::new(-3),
+        },
         json: format!("{{\"n\":{number}}}").into(),
     }
 }

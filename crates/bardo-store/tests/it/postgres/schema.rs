@@ -35,6 +35,7 @@ fn a_schema_of_a_newer_version_is_left_alone() {
 pub(super) const WITHOUT_RECEIPTS_OF_ALL: &str = "
     DELETE FROM bardo.schema WHERE version >= 8;
     ALTER TABLE bardo.receipts DROP COLUMN subsystem, DROP COLUMN session,
+        DROP COLUMN cache_read_tokens, DROP COLUMN cache_written_tokens, DROP COLUMN cache_saved,
         ALTER COLUMN provider_cost SET NOT NULL;
     DROP INDEX bardo.receipts_by_moment;
     CREATE INDEX receipts_by_age ON bardo.receipts USING brin (at_ms);";
