@@ -1,6 +1,7 @@
 //! What the headers of an answer say.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,12 +87,17 @@ impl Figures {
     }
 }
 
-/// What a second model said, such as `agreed; request_id=req_1_verify`.
+/// The result of a second model, such as `agreed; request_id=req_1_verify; cost=0.001234`. Id and
+/// cost are those of the request whose answer is not delivered.
 fn verified(verification: &DecisionVerification) -> String {
     let mut text = verification.result.as_str().to_owned();
     if let Some(other) = &verification.other {
         text.push_str("; request_id=");
         text.push_str(other.as_str());
+    }
+    if let Some(cost) = verification.other_cost {
+        // Writing to a string does not fail.
+        let _ = write!(text, "; cost={cost}");
     }
     text
 }

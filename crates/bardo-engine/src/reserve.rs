@@ -27,6 +27,8 @@ use crate::received::{Payer, Task};
 use crate::record::RequestRecord;
 use tokio::time::Instant;
 
+mod both;
+
 /// How often a smaller hold is tried after one was refused; others may spend meanwhile.
 const TRIES: usize = 4;
 

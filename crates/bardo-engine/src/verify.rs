@@ -7,12 +7,13 @@
 
 use std::sync::Arc;
 
-use bardo_router::{Candidate, Router};
+use bardo_router::{Candidate, Refusal, RefusalKind, Router};
 use bardo_types::Degradation;
 use bardo_types::hints::RouteHints;
 use bardo_types::ids::RequestId;
 use bardo_types::model::Service;
 use bardo_types::money::MicroUsd;
+use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{DecisionVerification, VerificationResult};
 
 use crate::answer::{Answer, BOOKS_WAIT, Delivering};
@@ -50,12 +51,12 @@ impl Engine {
             Err(error) => return Err(error),
         };
         let plan = narrowed(limited.call(), plan, second.legs());
-        let first = self.reserve(Planned::new(limited, plan)).await?;
-        match self.reserve(second).await {
-            Ok(second) => self.both(first, second, accepts).await,
-            Err(error) if accepts => self.unverified(first, &error).await,
+        let first = Planned::new(limited, plan);
+        match self.reserve_both(first, second).await? {
+            (first, Ok(second)) => self.both(first, second, accepts).await,
+            (first, Err(error)) if accepts => self.unverified(first, &error).await,
             // What is held for the first is given back.
-            Err(error) => Err(error),
+            (_, Err(error)) => Err(error),
         }
     }
 
@@ -75,7 +76,6 @@ impl Engine {
 
     fn second_plan(&self, call: &Call, plan: &Plan, lead: &Leg) -> Result<Plan, EngineError> {
         let snapshot = call.snapshot();
-        let hints = hints(call, plan, lead)?;
         let is_other = |candidate: &Candidate| {
             candidate.backend != lead.candidate.backend
                 && takes_part(snapshot.endpoint(candidate).service)
@@ -83,25 +83,76 @@ impl Engine {
                     .roster()
                     .has_other_maker(candidate, &lead.candidate)
         };
-        let question = Question {
-            model: "bardo/auto",
-            hints: Some(&hints),
-            only: Some(&is_other),
-            ..Question::of(call, &self.memory)
-        };
-        let none = |_| {
+        let none = || {
             unavailable(
                 "no allowed backend has a model of another maker that meets the same requirements",
             )
         };
-        let routed = self.route(&question, &mut Router::route).map_err(none)?;
-        let second = self.plan_of(call, routed, Vec::new()).map_err(none)?;
+        let chosen = |hints: &RouteHints| {
+            let question = Question {
+                model: "bardo/auto",
+                hints: Some(hints),
+                only: Some(&is_other),
+                ..Question::of(call, &self.memory)
+            };
+            let routed = self.route(&question, &mut Router::route);
+            routed.and_then(|routed| self.plan_of(call, routed, Vec::new()))
+        };
+        let mut hints = hints(call, lead);
+        let second = match hints.max_cost_micro_usd.take() {
+            None => chosen(&hints).map_err(|_| none())?,
+            Some(most) => {
+                let left = dearest(call, plan).and_then(|dearest| most.checked_sub(dearest.get()));
+                hints.max_cost_micro_usd = left.filter(|left| *left > 0);
+                let affordable = hints.max_cost_micro_usd.map(|_| chosen(&hints));
+                match affordable {
+                    Some(Ok(second)) => second,
+                    _ => {
+                        hints.max_cost_micro_usd = None;
+                        let second = chosen(&hints).map_err(|_| none())?;
+                        return Err(self.too_little(call, plan, &second));
+                    }
+                }
+            }
+        };
         // The other backends stay with the first request.
         let backend = second.first().candidate.backend;
         let kept = second.kept(|leg| leg.candidate.backend == backend && leg.holds_back(call));
         kept.ok_or_else(|| {
             unavailable("the answer of the second model cannot be checked against the schema")
         })
+    }
+
+    /// The refusal of a request whose own limit of costs does not pay for two models.
+    fn too_little(&self, call: &Call, plan: &Plan, second: &Plan) -> EngineError {
+        let mut hints = call.hints().route.as_deref().cloned().unwrap_or_default();
+        hints.max_cost_micro_usd = None;
+        hints.warnings.clear();
+        let question = Question {
+            hints: Some(&hints),
+            ..Question::of(call, &self.memory)
+        };
+        // The limit also made the answer of the first model shorter.
+        let routed = self.route(&question, &mut Router::route);
+        let whole = routed.and_then(|routed| self.plan_of(call, routed, Vec::new()));
+        let first = whole.map_or_else(|_| dearest(call, plan), |whole| dearest(call, &whole));
+        let needed = first
+            .zip(dearest(call, second))
+            .and_then(|(first, second)| first.checked_add(second));
+        let raise = needed.map_or_else(String::new, |needed| format!(" to {needed} USD"));
+        EngineError::Refused {
+            model: call.model().to_string(),
+            refusal: Box::new(Refusal {
+                kind: RefusalKind::Unsatisfiable,
+                class: SecurityClass::Standard,
+                missing: vec!["max_cost_usd".to_owned()],
+                lacks: Vec::new(),
+                advice: format!(
+                    "`max_cost_usd` must pay for two models, because a second model verifies the decision; \
+                     raise `max_cost_usd`{raise}, or lower `max_tokens`"
+                ),
+            }),
+        }
     }
 
     /// Asks the first model alone. Its answer says that it is not verified.
@@ -138,8 +189,8 @@ impl Engine {
     /// Hands over the more cautious of two answers. Both are charged.
     async fn compared(
         self: &Arc<Self>,
-        mut first: Delivering,
-        mut second: Delivering,
+        first: Delivering,
+        second: Delivering,
         accepts: bool,
     ) -> Result<Answer, EngineError> {
         let decision = |answer: &Delivering| answer.record().decision();
@@ -152,6 +203,8 @@ impl Engine {
         let about = |other: &Delivering, is_second: bool| {
             let receipt = other.record().receipt();
             DecisionVerification {
+                // The cost of either is known once it is settled.
+                other_cost: None,
                 result,
                 other: Some(receipt.request_id.clone()),
                 other_model: Some(Arc::clone(&receipt.model)),
@@ -160,13 +213,18 @@ impl Engine {
             }
         };
         let (of_first, of_second) = (about(&second, false), about(&first, true));
-        first.note(|record| record.verified(of_first));
-        second.note(|record| record.verified(of_second));
-        let (mut winner, loser) = match second_wins {
-            true => (second, first),
-            false => (first, second),
+        let (mut winner, of_winner, mut loser, of_loser) = match second_wins {
+            true => (second, of_second, first, of_first),
+            false => (first, of_first, second, of_second),
         };
-        settle_unseen(loser).await;
+        loser.note(|record| record.verified(of_loser));
+        let other_cost = settle_unseen(loser).await;
+        winner.note(|record| {
+            record.verified(DecisionVerification {
+                other_cost,
+                ..of_winner
+            });
+        });
         let reason = "the answers have no two decisions to compare";
         if !delivers {
             settle_unseen(winner).await;
@@ -230,21 +288,19 @@ const fn takes_part(service: Service) -> bool {
     !matches!(service, Service::Venice | Service::Local)
 }
 
-/// The hints of the second request: any model, at least as well protected, for the rest of the
-/// money that the caller allows.
-fn hints(call: &Call, plan: &Plan, lead: &Leg) -> Result<RouteHints, EngineError> {
+/// The hints of the second request: any model, at least as well protected.
+fn hints(call: &Call, lead: &Leg) -> RouteHints {
     let mut hints = call.hints().route.as_deref().cloned().unwrap_or_default();
     hints.intent.model = None;
     hints.warnings.clear();
     hints.remembered_class = hints.remembered_class.max(Some(lead.effective_class()));
-    if let Some(most) = hints.max_cost_micro_usd {
-        let dearest = plan.legs().iter().map(|leg| leg.most(call)).max().flatten();
-        let left = dearest.map(|dearest| MicroUsd::new(most).saturating_sub(dearest));
-        let left = left.filter(|left| *left > MicroUsd::ZERO);
-        let left = left.ok_or_else(|| unavailable("`max_cost_usd` does not pay for two models"))?;
-        hints.max_cost_micro_usd = Some(left.get());
-    }
-    Ok(hints)
+    hints
+}
+
+/// The largest cost of a request at any leg of a plan, without the spread; `None` where no leg has
+/// a price.
+fn dearest(call: &Call, plan: &Plan) -> Option<MicroUsd> {
+    plan.legs().iter().map(|leg| leg.most(call)).max().flatten()
 }
 
 /// The plan of the first request without the backends and makers of the second one, so that no
@@ -260,13 +316,16 @@ fn narrowed(call: &Call, plan: Plan, second: &[Arc<Leg>]) -> Plan {
     })
 }
 
-/// Settles an answer that the caller does not get. What its provider bills is charged.
-async fn settle_unseen(answer: Delivering) {
+/// Settles an answer that the caller does not get. What its provider bills is charged. Answers its
+/// cost where that is known.
+async fn settle_unseen(answer: Delivering) -> Option<MicroUsd> {
     match answer {
         Delivering::Whole(whole) => {
-            if let Err(ended) = whole.ended.at_once() {
-                drop(ended.within(BOOKS_WAIT).await);
-            }
+            let settled = match whole.ended.at_once() {
+                Ok(settled) => Some(settled),
+                Err(ended) => ended.within(BOOKS_WAIT).await.ok(),
+            };
+            settled?.record().receipt().cost()
         }
         // All of it is there already.
         Delivering::Stream(mut stream) => {
@@ -274,6 +333,7 @@ async fn settle_unseen(answer: Delivering) {
                 .await
                 .is_some()
             {}
+            stream.figures()?.cost
         }
     }
 }
@@ -289,6 +349,7 @@ fn alone() -> DecisionVerification {
         result: VerificationResult::Unavailable,
         other: None,
         other_model: None,
+        other_cost: None,
         is_second: false,
         delivered: true,
     }

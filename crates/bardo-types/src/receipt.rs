@@ -236,6 +236,9 @@ pub struct DecisionVerification {
     pub other: Option<RequestId>,
     /// The model of the other request.
     pub other_model: Option<Arc<str>>,
+    /// The cost of the other request, which the cost of this one does not contain; `None` where it
+    /// is not known, and in the receipt of the answer that is not delivered.
+    pub other_cost: Option<MicroUsd>,
     /// Whether this request is the second one, which the gateway made.
     pub is_second: bool,
     /// Whether the caller got the answer of this request.

@@ -229,7 +229,8 @@ fn write_verification(verification: &DecisionVerification, object: &mut Object<'
             "other_request_id",
             verification.other.as_ref().map(|id| id.as_str()),
         )
-        .set("other_model", verification.other_model.as_deref());
+        .set("other_model", verification.other_model.as_deref())
+        .set("other_cost", verification.other_cost);
 }
 
 fn write_timings(receipt: &Receipt, object: &mut Object<'_>) {

@@ -115,6 +115,7 @@ pub(crate) fn sample() -> Receipt {
             result: VerificationResult::Disagreed,
             other: RequestId::parse("req_1_verify").ok(),
             other_model: Some("gpt-6-sol".into()),
+            other_cost: Some(MicroUsd::new(3_210)),
             is_second: false,
             delivered: true,
         })),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::bound::assessment;
 use crate::http::{Answer, Request};
-use crate::paying::till::{Key, Till, header, micro};
+use crate::paying::till::{Key, OFTEN, Till, header, micro};
 use crate::rig::{Gateway, Sandbox, config, direct, with};
 use crate::routing::asked;
 use crate::scripted::{Scripted, Turn};
@@ -133,8 +133,14 @@ fn the_more_cautious_of_two_answers_is_delivered_and_both_are_charged() {
                     assert_eq!(receipt["model"], if is_second { SECOND } else { FIRST });
                 }
                 let charges = receipts
+                    .each_ref()
                     .map(|receipt| micro(receipt["cost"]["charge"].as_str().expect("an amount")));
                 assert!(charges.iter().all(|charge| *charge > 0), "{place}");
+                let other_cost = usd(charges[usize::from(!second_wins)]);
+                let cost = format!("; cost={other_cost}");
+                assert!(told.ends_with(&cost), "{place} {told} {cost}");
+                let delivered = &receipts[usize::from(second_wins)]["verification"];
+                assert_eq!(delivered["other_cost"], other_cost, "{place}");
                 let stand = till.stand(&key);
                 assert_eq!(stand.spent, charges.iter().sum::<u64>(), "{place}");
                 assert_eq!(stand.held, 0, "{place}");
@@ -237,6 +243,202 @@ fn money_for_one_answer_alone_is_not_spent() {
         enough_for_one += u32::from(alone.status() == 200);
     }
     panic!("a dollar is enough for two answers");
+}
+
+/// The largest of the amounts in a message, in millionths.
+fn largest(message: &str) -> u64 {
+    let amounts = message.split(' ').filter(|word| word.contains('.'));
+    let amounts = amounts.filter(|word| word.chars().all(|c| c == '.' || c.is_ascii_digit()));
+    amounts.map(micro).max().expect("an amount")
+}
+
+fn usd(micro: u64) -> String {
+    format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000)
+}
+
+#[test]
+fn a_balance_that_pays_for_two_short_answers_is_shared_by_both() {
+    let sandbox = Sandbox::start();
+    let upstream = second("Proceed");
+    let till = Till::new(settings(&sandbox, &upstream));
+    let gateway = till.open();
+    let body = question(Caller::Chat, "Proceed", &json!({}), false);
+    let ask = |deposit: u64| {
+        let key = till.rich(&usd(deposit));
+        let answer = send(&gateway, &key, Caller::Chat, &body);
+        (answer, till.stand(&key))
+    };
+    let (refused, stand) = ask(2_000);
+    assert_eq!(refused.status(), 402, "{}", refused.text());
+    assert_eq!((stand.spent, stand.held), (0, 0));
+    let message = refused.json()["error"]["message"].to_string();
+    assert!(message.contains("only 0.002000 USD"), "{message}");
+    assert_eq!(header(&refused, "x-bardo-balance-warning"), "0.002000");
+
+    let needed = largest(&message);
+    let (short, _) = ask(needed - 1);
+    assert_eq!(short.status(), 402, "{needed}: {}", short.text());
+    for deposit in [needed, needed + 10_000, needed + 50_000, 5_000_000] {
+        let (answer, stand) = ask(deposit);
+        assert_eq!(answer.status(), 200, "{deposit}: {}", answer.text());
+        let told = header(&answer, "x-bardo-verification");
+        assert!(told.starts_with("agreed"), "{deposit} {told}");
+        assert_eq!(stand.held, 0, "{deposit}");
+    }
+    till.verify();
+}
+
+#[test]
+fn a_cap_that_pays_for_two_short_answers_is_shared_by_both() {
+    let sandbox = Sandbox::start();
+    let upstream = second("Proceed");
+    let till = Till::new(settings(&sandbox, &upstream));
+    let gateway = till.open();
+    let body = question(Caller::Chat, "Proceed", &json!({}), false);
+    let ask = |cap: u64| {
+        let scope = format!("spend-total={}", usd(cap));
+        let scopes = ["--deposit-usd", "50", "--scope", &scope];
+        let key = till.key(&[&scopes[..], &OFTEN].concat());
+        let answer = send(&gateway, &key, Caller::Chat, &body);
+        (answer, till.stand(&key))
+    };
+    let (refused, stand) = ask(2_000);
+    assert_eq!(refused.status(), 429, "{}", refused.text());
+    assert_eq!((stand.spent, stand.held), (0, 0));
+    let message = refused.json()["error"]["message"].to_string();
+    assert!(message.contains("0.000000 USD are spent"), "{message}");
+    let needed = largest(&message);
+    for cap in [needed, needed + 1_000, needed + 10_000, needed + 50_000] {
+        let (answer, stand) = ask(cap);
+        assert_eq!(answer.status(), 200, "{cap}: {}", answer.text());
+        assert!(stand.spent <= cap, "{cap} {stand:?}");
+        assert_eq!(stand.held, 0, "{cap}");
+    }
+    let (short, _) = ask(needed - 1);
+    assert_eq!(short.status(), 429, "{needed}: {}", short.text());
+    till.verify();
+}
+
+/// Numbers that look random and are the same in each run.
+fn numbers() -> impl FnMut(u64) -> u64 {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    }
+}
+
+#[test]
+fn the_receipts_of_both_requests_add_up_to_the_change_of_the_ledger() {
+    let sandbox = Sandbox::start();
+    let mut number = numbers();
+    let mut answered = 0;
+    for of_second in ["Proceed", "Abort"] {
+        let upstream = second(of_second);
+        let till = Till::new(settings(&sandbox, &upstream));
+        let gateway = till.open();
+        for _ in 0..40 {
+            let deposit = 1 + number(150_000);
+            let key = till.rich(&usd(deposit));
+            let mut hints = json!({});
+            if number(3) == 0 {
+                hints["max_cost_usd"] = json!(usd(1 + number(200_000)));
+            }
+            hints["accept_degraded"] = json!(number(4) == 0);
+            let stream = number(2) == 0;
+            let mut body = question(Caller::Chat, "Proceed", &hints, stream);
+            let limit = number(8_000);
+            if limit > 4_000 {
+                body["max_completion_tokens"] = json!(limit);
+            }
+            let answer = send(&gateway, &key, Caller::Chat, &body);
+            let stand = till.stand(&key);
+            let place = format!("{deposit} {limit} {stream} {hints}: {}", answer.text());
+            assert_eq!(stand.held, 0, "{place}");
+            assert!(stand.spent <= deposit, "{place}");
+            let id = header(&answer, "x-bardo-request-id");
+            let receipts = [id.to_owned(), format!("{id}_verify")];
+            let charges = receipts.iter().filter_map(|id| {
+                let receipt = gateway.send(&key.get(&format!("/v1/receipts/{id}")));
+                let receipt = (receipt.status() == 200).then(|| receipt.json())?;
+                Some(micro(
+                    receipt["cost"]["charge"].as_str().expect("an amount"),
+                ))
+            });
+            let charges: Vec<u64> = charges.collect();
+            assert_eq!(stand.spent, charges.iter().sum::<u64>(), "{place}");
+            match answer.status() {
+                200 => {
+                    answered += 1;
+                    let is_alone = header(&answer, "x-bardo-verification") == "unavailable";
+                    assert_eq!(charges.len(), if is_alone { 1 } else { 2 }, "{place}");
+                }
+                400 | 402 => assert_eq!(charges, [0; 0], "{place}"),
+                other => panic!("{other} {place}"),
+            }
+        }
+        till.verify();
+    }
+    assert!((10..70).contains(&answered), "{answered} of 80");
+}
+
+#[test]
+fn a_verified_answer_is_not_stored_for_others_and_a_stored_answer_is_no_verified_one() {
+    let sandbox = Sandbox::start();
+    let upstream = second("Proceed");
+    let gateway = Gateway::start(&settings(&sandbox, &upstream));
+    let ask = |stakes: u32| {
+        let body = question(
+            Caller::Chat,
+            "Proceed",
+            &json!({ "stakes_usd": stakes }),
+            false,
+        );
+        let request = Request::json(Caller::Chat.path(), &body);
+        let answer = gateway.send(&request.with("x-bardo-cache", "default"));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let told = header(&answer, "x-bardo-cache").to_owned();
+        (told, answer.header("x-bardo-verification").is_some())
+    };
+    assert_eq!(ask(2_500), ("bypass".to_owned(), true));
+    let (first, _) = ask(10);
+    assert_ne!(first, "hash", "the verified answer was stored");
+    ask(10);
+    assert_eq!(ask(2_500), ("bypass".to_owned(), true));
+    assert_eq!(upstream.got().len(), 2);
+}
+
+#[test]
+fn a_limit_of_costs_that_does_not_pay_for_two_models_is_refused_with_the_amount_that_does() {
+    let sandbox = Sandbox::start();
+    let upstream = second("Proceed");
+    let till = Till::new(settings(&sandbox, &upstream));
+    let gateway = till.open();
+    let key = till.rich("50");
+    let ask = |hints: Value| {
+        let body = question(Caller::Chat, "Proceed", &hints, false);
+        send(&gateway, &key, Caller::Chat, &body)
+    };
+    sandbox.forget();
+    let refused = ask(json!({ "max_cost_usd": "0.02" }));
+    assert_eq!(refused.status(), 400, "{}", refused.text());
+    let error = &refused.json()["error"];
+    assert_eq!(error["bardo_code"], "requirements_unsatisfiable", "{error}");
+    assert_eq!(asked(&sandbox), [""; 0]);
+    assert_eq!(upstream.got().len(), 0);
+
+    let message = error["message"].to_string();
+    assert!(message.contains("two models"), "{message}");
+    let enough = ask(json!({ "max_cost_usd": usd(largest(&message)) }));
+    assert_eq!(enough.status(), 200, "{message}: {}", enough.text());
+    let told = header(&enough, "x-bardo-verification");
+    assert!(told.starts_with("agreed"), "{told}");
+
+    let taken = ask(json!({ "max_cost_usd": "0.02", "accept_degraded": true }));
+    assert_eq!(taken.status(), 200, "{}", taken.text());
+    assert_eq!(header(&taken, "x-bardo-verification"), "unavailable");
 }
 
 #[test]
