@@ -39,7 +39,7 @@ pub struct Fresh<'a> {
     pub provider: Arc<str>,
     /// What the provider counted.
     pub usage: Usage,
-    /// What the caller was charged, and what a hit saves.
+    /// The cost of the answer when it was made, in micro-USD.
     pub cost: MicroUsd,
     /// Effective class of the request.
     pub class: SecurityClass,
@@ -70,7 +70,7 @@ pub struct CachedAnswer {
     pub provider: Arc<str>,
     /// What the provider counted. A hit shows it and charges nothing for it.
     pub usage: Usage,
-    /// What a hit saves.
+    /// The cost of the answer when it was made, in micro-USD.
     pub cost: MicroUsd,
     /// Effective class of the request.
     pub class: SecurityClass,

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bardo_types::ids::AccountId;
+use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
 use quick_cache::sync::Cache;
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter};
@@ -111,21 +112,23 @@ impl Store {
         self.cache.contains_key(key)
     }
 
-    /// The entry of `key`, if it may be served to this reader now. Counts a hit with what it
-    /// saves, or a miss.
-    #[must_use]
-    pub fn get(&self, key: &Key, reading: &CacheReader<'_>) -> Option<CacheHit> {
-        let found = self.find(key, reading);
-        if found.is_none() {
-            CacheCounters::count(&self.counters.misses);
-            if let Some(counters) = self.books().counters(reading.tenant) {
-                CacheCounters::count(&counters.misses);
-            }
-        }
-        found
+    /// Counts a request of `tenant` that a stored answer was served to, with the amount that it
+    /// saved.
+    pub fn count_hit(&self, tenant: &AccountId, saved: MicroUsd) {
+        self.counters.hit(saved);
+        self.books().counters(tenant).hit(saved);
     }
 
-    fn find(&self, key: &Key, reading: &CacheReader<'_>) -> Option<CacheHit> {
+    /// Counts a request of `tenant` that looked for a stored answer and got none.
+    pub fn count_miss(&self, tenant: &AccountId) {
+        CacheCounters::count(&self.counters.misses);
+        CacheCounters::count(&self.books().counters(tenant).misses);
+    }
+
+    /// The entry of `key`, if it may be served to this reader now. Counts nothing: see
+    /// [`Self::count_hit`].
+    #[must_use]
+    pub fn get(&self, key: &Key, reading: &CacheReader<'_>) -> Option<CacheHit> {
         let slot = self.cache.get(key)?;
         let hit = self.check(&slot.entry, reading)?;
         let entry = if slot.is_sealed {
@@ -134,8 +137,6 @@ impl Store {
             hit.entry
         };
         slot.was_hit.store(true, Ordering::Relaxed);
-        self.counters.hit(entry.cost);
-        slot.counters.hit(entry.cost);
         Some(CacheHit { entry, ..hit })
     }
 
@@ -179,7 +180,7 @@ impl Store {
     }
 
     /// Takes over an entry of a second level, and serves it, if it may be served to this reader
-    /// now. Counts a hit.
+    /// now.
     #[must_use]
     pub fn adopt(
         &self,
@@ -194,10 +195,6 @@ impl Store {
         let hit = self.check(&entry, reading)?;
         // What does not fit here is served all the same.
         let _ = self.keep(&entry);
-        self.counters.hit(entry.cost);
-        if let Some(counters) = self.books().counters(reading.tenant) {
-            counters.hit(entry.cost);
-        }
         Some(hit)
     }
 
@@ -328,13 +325,13 @@ impl Store {
         self.counters.stats(self.cache.len() as u64, bytes)
     }
 
-    /// Counts of one tenant; all zero for one that stored nothing yet.
+    /// Counts of one tenant; all zero for one that is not known.
     #[must_use]
     pub fn stats_of(&self, tenant: &AccountId) -> Stats {
         let books = self.books();
         let (entries, bytes) = books.holds(tenant);
         books
-            .counters(tenant)
+            .counters_known(tenant)
             .map(|counters| counters.stats(entries, bytes))
             .unwrap_or_default()
     }

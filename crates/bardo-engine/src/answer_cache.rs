@@ -9,6 +9,7 @@ use bardo_cache::sealed::Sealer;
 use bardo_cache::second::{SecondFetch, SecondLevel};
 use bardo_cache::store::{CacheHit, CacheReader, Limits, Store};
 use bardo_types::ids::AccountId;
+use bardo_types::receipt::Receipt;
 
 use crate::cache_slot::CacheSlot;
 
@@ -168,6 +169,24 @@ impl AnswerCache {
             return Some(hit);
         }
         store.get(&slot.key, &reading)
+    }
+
+    /// Counts what the cache did for a request, as the receipt of the request says it.
+    pub(crate) fn count(&self, receipt: &Receipt) {
+        let tenant = &receipt.account;
+        match &*receipt.cache {
+            "miss" => self.store.load().count_miss(tenant),
+            _ if receipt.is_found() => {
+                let saved = receipt.savings().unwrap_or_default();
+                self.store.load().count_hit(tenant, saved);
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts a request of `tenant` that was refused because no answer is stored.
+    pub(crate) fn refuse(&self, tenant: &AccountId) {
+        self.store.load().count_miss(tenant);
     }
 
     /// Counts a request that the cache has no part in.

@@ -96,7 +96,12 @@ impl Engine {
         let call = Box::new(call);
         let permit = self.settler.room().ok_or(EngineError::Busy)?;
         let mut life = Lifecycle::new(
-            RequestRecord::new(Arc::clone(&self.services), Arc::clone(&self.health), &call),
+            RequestRecord::new(
+                Arc::clone(&self.services),
+                Arc::clone(&self.health),
+                Arc::clone(&self.cache),
+                &call,
+            ),
             permit,
         );
         let Some(request) = self.limit_request(&call) else {

@@ -122,6 +122,7 @@ impl Engine {
             return Ok(Some(found));
         }
         if only {
+            self.cache.refuse(&call.principal().account);
             return Err(EngineError::NotCached { why: NONE_STORED });
         }
         limited.missed(slot);

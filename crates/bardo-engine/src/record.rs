@@ -17,6 +17,7 @@ use bardo_wire::codec::Observed;
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use crate::answer_cache::AnswerCache;
 use crate::call::Call;
 use crate::decision::Decision;
 use crate::failure::Failure;
@@ -43,6 +44,8 @@ pub(crate) struct RequestRecord {
     quota: Quota,
     /// The decision in the answer, where a second model is asked for it too.
     decision: Option<Decision>,
+    /// Counts what the cache did for the request.
+    cache: Arc<AnswerCache>,
     /// Notes the answer for the cache, where it may be stored or shared.
     recording: Option<Arc<Recording>>,
     /// The prompt cache of the last attempt's leg, and when that attempt began.
@@ -52,10 +55,16 @@ pub(crate) struct RequestRecord {
 /// Read access for the stages.
 impl RequestRecord {
     /// A request that was read. Nothing is held for it.
-    pub(crate) fn new(services: Arc<Services>, health: Arc<HealthRecords>, call: &Call) -> Self {
+    pub(crate) fn new(
+        services: Arc<Services>,
+        health: Arc<HealthRecords>,
+        cache: Arc<AnswerCache>,
+        call: &Call,
+    ) -> Self {
         Self {
             services,
             health,
+            cache,
             receipt: ReceiptBuilder::new(call),
             funds: RequestFunds::default(),
             quota: Quota::default(),
@@ -447,6 +456,7 @@ impl RequestRecord {
         if let Some(recording) = self.recording.take() {
             recording.store(receipt, self.services.clock.now_ms());
         }
+        self.cache.count(receipt);
         self.health
             .settled(receipt, self.receipt.broke(), Instant::now());
         if let Some((cache, asked)) = self.prompt_cache.take() {

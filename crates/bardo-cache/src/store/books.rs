@@ -222,8 +222,18 @@ impl EntryIndex {
         groups
     }
 
-    /// The counts of a tenant that has stored something.
-    pub(super) fn counters(&self, name: &AccountId) -> Option<Arc<CacheCounters>> {
+    /// The counts of a tenant, which begin with the first thing that is counted.
+    pub(super) fn counters(&mut self, name: &AccountId) -> Arc<CacheCounters> {
+        if let Some(known) = self.counters_known(name) {
+            return known;
+        }
+        self.forget_idle();
+        let tenant = self.tenants.entry(name.clone()).or_default();
+        Arc::clone(&tenant.counters)
+    }
+
+    /// The counts of a tenant of which something was counted.
+    pub(super) fn counters_known(&self, name: &AccountId) -> Option<Arc<CacheCounters>> {
         Some(Arc::clone(&self.tenants.get(name)?.counters))
     }
 

@@ -9,9 +9,9 @@ pub struct Stats {
     pub entries: u64,
     /// Bytes of those entries.
     pub bytes: u64,
-    /// Look-ups that found an entry.
+    /// Requests that a stored answer was served to.
     pub hits: u64,
-    /// Look-ups that found none.
+    /// Requests that looked for a stored answer and got none.
     pub misses: u64,
     /// Entries that were stored.
     pub stored: u64,
@@ -21,7 +21,7 @@ pub struct Stats {
     pub expired: u64,
     /// Entries that were flushed.
     pub flushed: u64,
-    /// What the hits would have cost.
+    /// The sum of what the receipts of the hits say they saved.
     pub saved: MicroUsd,
 }
 
