@@ -5,11 +5,13 @@
 //! own, it travels in an envelope: `bardo1.` and base64 of a small JSON object. An envelope must
 //! never reach a provider.
 
+use std::sync::LazyLock;
+
 use bardo_types::chat::Opaque;
 use bardo_types::json::RawJson;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use memchr::memmem;
+use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 
 /// How every envelope begins.
@@ -72,10 +74,14 @@ pub fn is_envelope(text: &str) -> bool {
     text.starts_with(PREFIX)
 }
 
+static CLAIM: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(PREFIX));
+
 /// Whether the JSON in `body` has a string that claims to be an envelope.
 #[must_use]
 pub fn is_within(body: &[u8]) -> bool {
-    memmem::find_iter(body, PREFIX).any(|at| at > 0 && body[at - 1] == b'"')
+    CLAIM
+        .find_iter(body)
+        .any(|at| at > 0 && body[at - 1] == b'"')
 }
 
 /// Opens an envelope; `None` when `text` is none, or a broken one.

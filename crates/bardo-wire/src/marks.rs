@@ -3,7 +3,9 @@
 //! A mark's `scope` says with whom a cache is shared. Only Anthropic itself knows it: what stands
 //! between a caller and Claude elsewhere refuses the request for it.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use serde_json::{Map, Value};
 
 use crate::json::TopLevel;
@@ -13,12 +15,15 @@ use crate::splice::Edit;
 const MARKED: [&str; 4] = ["cache_control", "system", "messages", "tools"];
 const KEY: &str = "cache_control";
 
+static SCOPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"scope\""));
+
 /// The edits that take the scope out of every mark; none where no mark has one.
 #[must_use]
 pub fn without_scope(top: &TopLevel<'_>) -> Vec<Edit> {
     MARKED
         .iter()
         .filter_map(|&key| {
+            SCOPE.find(top.raw(key)?)?;
             let json = top.get(key)?;
             let edited = if key == KEY {
                 plain(json)?
@@ -32,7 +37,7 @@ pub fn without_scope(top: &TopLevel<'_>) -> Vec<Edit> {
 
 /// A mark without its scope; `None` where it has none, or is no mark.
 fn plain(mark: &str) -> Option<String> {
-    memmem::find(mark.as_bytes(), b"\"scope\"")?;
+    SCOPE.find(mark.as_bytes())?;
     let mut members: Map<String, Value> = serde_json::from_str(mark).ok()?;
     if members.get("type").and_then(Value::as_str) != Some("ephemeral") {
         return None;
@@ -43,7 +48,6 @@ fn plain(mark: &str) -> Option<String> {
 
 /// JSON with every mark in it plain; `None` where all are. Everything else stays as it is written.
 fn each_plain(json: &str) -> Option<String> {
-    memmem::find(json.as_bytes(), b"\"scope\"")?;
     let bytes = json.as_bytes();
     let mut edited = String::new();
     let (mut at, mut kept) = (0, 0);

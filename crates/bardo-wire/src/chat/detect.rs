@@ -1,7 +1,9 @@
 //! Which dialect a body on `/v1/completions` is in.
 
+use std::sync::LazyLock;
+
 use bardo_types::model::{Dialect, Service};
-use memchr::memmem;
+use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -29,17 +31,15 @@ pub fn detect_completions_body(top: &TopLevel<'_>, anthropic_version: bool) -> D
     }
 }
 
+static REASONING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"reasoning_"));
+
 /// Whether a body's history seems to hold thinking in members that `service` does not know, or an
 /// envelope, which only `reasoning_details` hold.
 #[must_use]
 pub fn holds_foreign_thinking(body: &[u8], service: Service) -> bool {
-    const START: &[u8] = b"\"reasoning_";
     let is_member = |rest: &[u8], name: &[u8]| {
         let after = rest.strip_prefix(name).map(<[u8]>::trim_ascii_start);
         after.is_some_and(|after| after.starts_with(b":"))
-    };
-    let holds = |name: &[u8]| {
-        memmem::find_iter(body, START).any(|at| is_member(&body[at + START.len()..], name))
     };
     let refused = Quirks::of(service).refused_thinking;
     if refused.is_empty() {
@@ -47,7 +47,11 @@ pub fn holds_foreign_thinking(body: &[u8], service: Service) -> bool {
     }
     let refuses = |member: &str| refused.contains(&member);
     let (content, details) = (refuses("reasoning_content"), refuses("reasoning_details"));
-    (content && holds(b"content\"") || details && holds(b"details\""))
+    let seems_to_hold = REASONING.find_iter(body).any(|at| {
+        let rest = &body[at + REASONING.needle().len()..];
+        content && is_member(rest, b"content\"") || details && is_member(rest, b"details\"")
+    });
+    seems_to_hold
         && in_messages(body, |message| {
             content && message.content || details && message.details
         })

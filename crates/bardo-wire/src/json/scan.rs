@@ -1,7 +1,8 @@
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::special::{has_control, quote_or_backslash, string_special};
+use super::special::string_special;
 
 /// Deepest nesting that a body may have; the parsers of peers stop at about this depth too.
 const MAX_DEPTH: usize = 128;
@@ -61,6 +62,12 @@ impl<'a> TopLevel<'a> {
         std::str::from_utf8(&self.bytes[self.member(key)?.value.clone()]).ok()
     }
 
+    /// The bytes of the value of `key`, for searches in long values.
+    #[must_use]
+    pub fn raw(&self, key: &str) -> Option<&'a [u8]> {
+        Some(&self.bytes[self.member(key)?.value.clone()])
+    }
+
     /// The string value of `key`, unescaped; `None` when absent or not a string.
     #[must_use]
     pub fn string(&self, key: &str) -> Option<String> {
@@ -75,7 +82,17 @@ impl<'a> TopLevel<'a> {
 
     /// Whether `member` goes by the name `key`, however its letters are escaped.
     pub(crate) fn has_key(&self, member: &Member, key: &str) -> bool {
-        *key_text(&self.bytes[member.key.clone()]) == *key.as_bytes()
+        let quoted = &self.bytes[member.key.clone()];
+        // A name is never shorter than what it spells, so most are told apart by their lengths.
+        match (quoted.len() - 2).cmp(&key.len()) {
+            Ordering::Less => false,
+            Ordering::Equal => quoted[1..=key.len()] == *key.as_bytes(),
+            Ordering::Greater => {
+                let first = Some(&quoted[1]);
+                (first == Some(&b'\\') || first == key.as_bytes().first())
+                    && *key_text(quoted) == *key.as_bytes()
+            }
+        }
     }
 
     /// The name that `member` goes by.
@@ -134,11 +151,7 @@ pub fn scan(body: &[u8]) -> Result<TopLevel<'_>, JsonError> {
     std::str::from_utf8(body).map_err(|error| JsonError::Utf8 {
         at: error.valid_up_to(),
     })?;
-    let mut scanner = Scanner {
-        bytes: body,
-        at: 0,
-        has_control: has_control(body),
-    };
+    let mut scanner = Scanner { bytes: body, at: 0 };
     scanner.space();
     if scanner.peek() != Some(b'{') {
         scanner.value()?;
@@ -232,8 +245,6 @@ impl<'a> Keys<'a> {
 struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Somewhere there is a control byte, which may be within a string.
-    has_control: bool,
 }
 
 impl Scanner<'_> {
@@ -344,22 +355,19 @@ impl Scanner<'_> {
         self.at += 1;
         loop {
             let rest = &self.bytes[self.at.min(self.bytes.len())..];
-            let found = if self.has_control {
-                string_special(rest)
-            } else {
-                quote_or_backslash(rest)
-            };
-            let Some(found) = found else {
+            let Some(found) = string_special(rest) else {
                 self.at = self.bytes.len();
                 return Err(self.syntax());
             };
             self.at += found;
-            match self.bytes[self.at] {
-                b'"' => {
+            match (rest[found], rest.get(found + 1)) {
+                (b'"', _) => {
                     self.at += 1;
                     return Ok(());
                 }
-                b'\\' => self.escape()?,
+                // The two escapes that nearly all are.
+                (b'\\', Some(b'"' | b'n')) => self.at += 2,
+                (b'\\', _) => self.escape()?,
                 _ => return Err(self.syntax()),
             }
         }
