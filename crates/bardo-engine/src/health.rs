@@ -19,7 +19,7 @@ mod window;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bardo_providers::Endpoint;
@@ -59,6 +59,15 @@ pub struct HealthRecords {
 pub(crate) struct CircuitKey {
     endpoint: Arc<Endpoint>,
     entry: Arc<ModelEntry>,
+    /// Where the record is, once it was looked for.
+    place: OnceLock<RecordPlace>,
+}
+
+/// The id of a record, and the credential that its circuit has to belong to.
+#[derive(Clone, Copy)]
+struct RecordPlace {
+    id: u64,
+    credential: u64,
 }
 
 impl CircuitKey {
@@ -66,6 +75,7 @@ impl CircuitKey {
         Self {
             endpoint: Arc::clone(endpoint),
             entry: Arc::clone(entry),
+            place: OnceLock::new(),
         }
     }
 }
@@ -92,6 +102,13 @@ impl HealthRecords {
         let base = &endpoint.base;
         let address = (base.https, &base.host, base.port, &base.path);
         self.hasher.hash_one((address, endpoint.key.expose()))
+    }
+
+    fn place(&self, key: &CircuitKey) -> RecordPlace {
+        *key.place.get_or_init(|| RecordPlace {
+            id: self.id(&key.endpoint.name, &key.entry.upstream_id),
+            credential: self.credential(&key.endpoint),
+        })
     }
 
     fn records(&self) -> MutexGuard<'_, HashMap<u64, HealthRecord>> {
@@ -127,8 +144,7 @@ impl HealthRecords {
         now: Instant,
         read: impl FnOnce(&mut Circuit) -> R,
     ) -> Option<R> {
-        let id = self.id(&key.endpoint.name, &key.entry.upstream_id);
-        let credential = self.credential(&key.endpoint);
+        let RecordPlace { id, credential } = self.place(key);
         let mut records = self.records();
         let record = records.get_mut(&id)?;
         record.used = record.used.max(now);
@@ -143,8 +159,7 @@ impl HealthRecords {
         change: impl FnOnce(&mut HealthRecord) -> R,
     ) -> R {
         let (backend, model) = (&key.endpoint.name, &key.entry.upstream_id);
-        let id = self.id(backend, model);
-        let credential = self.credential(&key.endpoint);
+        let RecordPlace { id, credential } = self.place(key);
         let mut records = self.records();
         if records.len() >= RECORDS_MAX && !records.contains_key(&id) {
             let oldest = records.iter().min_by_key(|(_, record)| record.used);

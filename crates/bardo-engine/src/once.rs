@@ -23,13 +23,16 @@ impl Engine {
     pub async fn answer_once(
         self: Arc<Self>,
         call: Call,
-        claimed: Option<Claimed>,
+        mut claimed: Option<Claimed>,
     ) -> Result<(Answer, Option<Recorder>), EngineError> {
-        let Some(mut claimed) = claimed else {
-            return Ok((self.answer(call).await?, None));
+        if let Some(claimed) = &mut claimed {
+            claimed.begin(call.stream());
+        }
+        let answered = self.answer(call).await;
+        let Some(claimed) = claimed else {
+            return Ok((answered?, None));
         };
-        claimed.begin(call.stream());
-        let answer = match self.answer(call).await {
+        let answer = match answered {
             Ok(answer) => answer,
             Err(error) => {
                 if !is_unknown(&error) {

@@ -424,21 +424,18 @@ impl ReplyStream {
                 return Some(self.hand_on());
             }
         }
-        self.is_over();
         None
     }
 
     /// Ends the stream where the provider said its last word, or failed.
     fn is_over(&mut self) -> bool {
-        if matches!(self.books, Books::Closed) {
+        let progress = &mut self.pipeline.progress;
+        if !progress.done && progress.fault.is_none() || matches!(self.books, Books::Closed) {
             return false;
         }
-        if let Some(fault) = self.pipeline.progress.fault.take() {
-            self.fail(fault);
-        } else if self.pipeline.progress.done {
-            self.finish();
-        } else {
-            return false;
+        match progress.fault.take() {
+            Some(fault) => self.fail(fault),
+            None => self.finish(),
         }
         true
     }

@@ -186,7 +186,8 @@ impl Engine {
                 started: Instant::now(),
                 framed: true,
             };
-            return self.begun(call, shaped, arriving, conversion, sent).await;
+            // Boxed, since whole answers are handed over without it.
+            return Box::pin(self.begun(call, shaped, arriving, conversion, sent)).await;
         }
         recording.iter().for_each(|recording| recording.begin());
         let upstream = complete.joined();

@@ -44,10 +44,11 @@ impl Engine {
         let prepared = self.prepare(screened).await;
         let planned = self.plan(prepared)?;
         if planned.call().task() == Task::CountTokens {
-            return self.count(planned).await;
+            // Boxed as all that few requests need: the future of every request has room for it.
+            return Box::pin(self.count(planned)).await;
         }
         if is_verified {
-            return self.answer_verified(planned).await;
+            return Box::pin(self.answer_verified(planned)).await;
         }
         let planned = match self.semantic_lookup(planned).await {
             Lookup::Hit(hit) => return self.serve(*hit).await,

@@ -223,7 +223,8 @@ fn relayed(call: &Call, leg: &Leg, grant: Grant, settings: Vec<Edit>) -> Rendere
     if renames_limit && edits.iter().all(|edit| edit.key() != "max_tokens") {
         edits.extend(chat::limit_renamed(&top));
     }
-    if endpoint.service != Service::Anthropic {
+    // OpenAI itself takes no marks at all.
+    if !matches!(endpoint.service, Service::Anthropic | Service::OpenAi) {
         for edit in marks::without_scope(&top) {
             if edits.iter().all(|set| set.key() != edit.key()) {
                 edits.push(edit);

@@ -361,7 +361,7 @@ impl Follower {
         let mut events = Vec::new();
         while let Some(piece) = std::future::poll_fn(|cx| self.poll_next(cx)).await {
             if let Piece::Event(event) = piece? {
-                events.push(event);
+                events.push(*event);
             }
         }
         Ok(events)
@@ -400,7 +400,7 @@ impl PieceSource for Follower {
         Poll::Ready(match std::task::ready!(next) {
             LiveNext::Event(event) => {
                 self.at += 1;
-                Some(Ok(Piece::Event(event)))
+                Some(Ok(Piece::Event(Box::new(event))))
             }
             LiveNext::End(Err(broken)) => {
                 self.is_over = true;

@@ -1,8 +1,13 @@
 //! What a request tells of its size before it is sent.
 
+use std::sync::LazyLock;
+
 use bardo_ledger::hold::prompt_tokens_upper;
 use bardo_types::model::Dialect;
 use bardo_wire::json::TopLevel;
+use memchr::memmem::Finder;
+
+static SEARCH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("search"));
 
 /// Searches that are reckoned with where a request offers them to the model.
 const SEARCHES: u64 = 5;
@@ -40,8 +45,8 @@ impl Size {
             "venice_parameters",
         ]
         .iter()
-        .filter_map(|key| top.get(key))
-        .any(|json| memchr::memmem::find(json.as_bytes(), b"search").is_some());
+        .filter_map(|key| top.raw(key))
+        .any(|json| SEARCH.find(json).is_some());
         Self {
             prompt: prompt_tokens_upper(top.bytes()),
             output,

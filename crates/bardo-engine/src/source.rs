@@ -55,8 +55,8 @@ enum SourceOrigin {
 pub(crate) enum Piece {
     /// Bytes as the provider wrote them, cut anywhere.
     Data(Bytes),
-    /// One neutral event, for an encoder.
-    Event(StreamEvent),
+    /// One neutral event, for an encoder; boxed, since every chunk of a stream is a piece.
+    Event(Box<StreamEvent>),
 }
 
 /// Pieces that come from elsewhere in the engine.
@@ -84,7 +84,10 @@ impl AnswerSource {
     /// A source that replays neutral events; only an encoder can take them.
     pub(crate) fn of_events(events: Vec<StreamEvent>) -> Self {
         Self::of(SourceOrigin::Kept(
-            events.into_iter().map(Piece::Event).collect(),
+            events
+                .into_iter()
+                .map(|event| Piece::Event(Box::new(event)))
+                .collect(),
         ))
     }
 

@@ -49,7 +49,7 @@ impl AnswerPipeline {
                 transcode.data(&data, progress, out, notes);
             }
             (Conversion::Transcode(transcode), Piece::Event(event)) => {
-                transcode.event(event, progress, out, notes);
+                transcode.event(*event, progress, out, notes);
             }
             (Conversion::Verbatim, Piece::Data(data)) => {
                 progress.events += 1;
