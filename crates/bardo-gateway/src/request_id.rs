@@ -33,12 +33,21 @@ pub(crate) fn fresh() -> RequestId {
         count.set(count.get() + 1);
         (count.get(), hasher.hash_one(count.get()))
     });
-    let id = format!(
-        "req_{:012x}7{:03x}{random:016x}",
-        millis & 0xffff_ffff_ffff,
-        count & 0xfff
-    );
-    RequestId::parse(&id).expect("hexadecimal digits make an id")
+    let millis = u64::try_from(millis & 0xffff_ffff_ffff).unwrap_or_default();
+    let mut id = *b"req_00000000000070000000000000000000";
+    hexadecimal(&mut id[4..16], millis);
+    hexadecimal(&mut id[17..20], count & 0xfff);
+    hexadecimal(&mut id[20..], random);
+    let id = std::str::from_utf8(&id).expect("digits are ASCII");
+    RequestId::parse(id).expect("hexadecimal digits make an id")
+}
+
+/// Fills a text with the last digits of a number.
+fn hexadecimal(text: &mut [u8], mut number: u64) {
+    for place in text.iter_mut().rev() {
+        *place = b"0123456789abcdef"[(number & 15) as usize];
+        number >>= 4;
+    }
 }
 
 #[cfg(test)]

@@ -82,24 +82,50 @@ impl std::fmt::Display for Date {
 /// Writes a moment given in Unix milliseconds as RFC 3339, e.g. `2026-11-20T16:10:28.005Z`.
 #[must_use]
 pub fn rfc3339(unix_ms: u64) -> String {
-    let clock = DateTime(unix_ms / 1_000);
-    format!("{clock}.{:03}Z", unix_ms % 1_000)
+    let mut text = to_the_second(unix_ms / 1_000);
+    text.push('.');
+    push_digits(&mut text, unix_ms % 1_000, 100);
+    text.push('Z');
+    text
 }
 
 /// Writes a moment given in Unix seconds as RFC 3339, e.g. `2026-11-20T16:10:28Z`.
 #[must_use]
 pub fn rfc3339_seconds(unix_seconds: u64) -> String {
-    format!("{}Z", DateTime(unix_seconds))
+    let mut text = to_the_second(unix_seconds);
+    text.push('Z');
+    text
 }
 
-/// Unix seconds as date and time of day.
-struct DateTime(u64);
+/// Date and time of day without a zone, written without the formatter: every receipt has a moment.
+fn to_the_second(unix_seconds: u64) -> String {
+    let date = Date::of_days(unix_seconds / (DAY_MS / 1_000));
+    let mut text = String::with_capacity(32);
+    if date.year < 10_000 {
+        push_digits(&mut text, date.year, 1_000);
+    } else {
+        text = date.year.to_string();
+    }
+    let parts = [
+        ('-', u64::from(date.month)),
+        ('-', u64::from(date.day)),
+        ('T', unix_seconds / 3_600 % 24),
+        (':', unix_seconds / 60 % 60),
+        (':', unix_seconds % 60),
+    ];
+    for (before, part) in parts {
+        text.push(before);
+        push_digits(&mut text, part, 10);
+    }
+    text
+}
 
-impl std::fmt::Display for DateTime {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let date = Date::of_days(self.0 / (DAY_MS / 1_000));
-        let (hour, minute, second) = (self.0 / 3_600 % 24, self.0 / 60 % 60, self.0 % 60);
-        write!(f, "{date}T{hour:02}:{minute:02}:{second:02}")
+/// Appends the last digits of a number, the first of which is worth `unit`.
+fn push_digits(text: &mut String, number: u64, mut unit: u64) {
+    while unit > 0 {
+        let digit = u8::try_from(number / unit % 10).expect("a digit is below ten");
+        text.push(char::from(b'0' + digit));
+        unit /= 10;
     }
 }
 
@@ -146,5 +172,6 @@ mod tests {
         assert_eq!(rfc3339(0), "1970-01-01T00:00:00.000Z");
         assert_eq!(rfc3339(1_795_190_999_007), "2026-11-20T16:09:59.007Z");
         assert_eq!(rfc3339_seconds(1_795_190_999), "2026-11-20T16:09:59Z");
+        assert_eq!(rfc3339(253_402_300_800_000), "10000-01-01T00:00:00.000Z");
     }
 }

@@ -127,24 +127,48 @@ impl MicroUsd {
 impl fmt::Display for MicroUsd {
     /// Decimal USD with six digits, as headers and receipts show it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // By hand, because every answer shows a dozen amounts: 14 digits, the point and 6 more.
-        let mut text = [b'0'; 21];
+        f.write_str(self.text().as_str())
+    }
+}
+
+impl MicroUsd {
+    /// Decimal USD with six digits, such as `0.000123`, written without the formatter: every answer
+    /// shows a dozen amounts.
+    #[must_use]
+    pub fn text(self) -> AmountText {
+        let mut text = [b'0'; AmountText::LEN];
         let (mut at, mut rest) = (text.len(), self.0);
-        while rest > 0 || at > POINT - 1 {
+        while rest > 0 || at > AmountText::POINT - 1 {
             at -= 1;
-            if at == POINT {
+            if at == AmountText::POINT {
                 text[at] = b'.';
                 continue;
             }
             text[at] = b'0' + u8::try_from(rest % 10).expect("a digit is below ten");
             rest /= 10;
         }
-        f.write_str(std::str::from_utf8(&text[at..]).expect("digits are ASCII"))
+        AmountText { text, at }
     }
 }
 
-/// Where the point stands in the text of an amount.
-const POINT: usize = 14;
+/// The text of an amount, on the stack.
+#[derive(Debug, Clone, Copy)]
+pub struct AmountText {
+    text: [u8; Self::LEN],
+    at: usize,
+}
+
+impl AmountText {
+    /// 14 digits, the point and 6 more.
+    const LEN: usize = 21;
+    const POINT: usize = 14;
+
+    /// The text, such as `0.000123`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.text[self.at..]).expect("digits are ASCII")
+    }
+}
 
 impl PricePerMillion {
     /// A price of this many 10⁻⁶ USD per million tokens.
@@ -262,6 +286,15 @@ fn parse_parts(decimal: &str, digits: usize) -> Option<(u64, bool)> {
             .all(|b| b.is_ascii_digit())
     {
         return None;
+    }
+    if exponent == 0 && fraction.len() <= digits {
+        // As nearly all amounts are written.
+        let missing = u32::try_from(digits - fraction.len()).ok()?;
+        let mut digits = whole.bytes().chain(fraction.bytes());
+        let value = digits.try_fold(0_u64, |value, digit| {
+            value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+        })?;
+        return Some((value.checked_mul(10u64.checked_pow(missing)?)?, false));
     }
     let all: String = format!("{whole}{fraction}");
     let scale =

@@ -48,7 +48,9 @@ pub fn figures(receipt: &Receipt) -> String {
 /// Decimal USD with six digits, as text: numbers would come back as floats.
 impl ToJson for MicroUsd {
     fn write(&self, out: &mut Vec<u8>) {
-        write!(out, "\"{self}\"").expect("memory takes whatever is written");
+        out.push(b'"');
+        out.extend_from_slice(self.text().as_str().as_bytes());
+        out.push(b'"');
     }
 }
 
