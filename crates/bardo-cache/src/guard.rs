@@ -59,6 +59,16 @@ impl Signature {
         }
     }
 
+    /// Why a text can equal no other, itself included; `None` where it can.
+    #[must_use]
+    pub fn unusable(&self) -> Option<Mismatch> {
+        match (self.complete, self.atoms.is_empty()) {
+            (false, _) => Some(Mismatch::TooLong),
+            (true, true) => Some(Mismatch::Empty),
+            (true, false) => None,
+        }
+    }
+
     /// The first difference that forbids a shared answer; `None` when the texts may share one.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<Mismatch> {

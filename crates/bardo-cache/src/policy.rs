@@ -13,6 +13,8 @@ use bardo_types::usage::Usage;
 pub enum Wish {
     /// Serve and store.
     Default,
+    /// Serve and store, and serve also an answer to the same question in other words.
+    Semantic,
     /// Neither serve nor store.
     NoStore,
     /// Ask a provider, and store its answer. An entry may still serve when all backends are down.
@@ -23,8 +25,9 @@ pub enum Wish {
 
 impl Wish {
     /// All wishes that a caller can state.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Default,
+        Self::Semantic,
         Self::NoStore,
         Self::NoCache,
         Self::OnlyIfCached,
@@ -35,6 +38,7 @@ impl Wish {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",
+            Self::Semantic => "semantic",
             Self::NoStore => "no-store",
             Self::NoCache => "no-cache",
             Self::OnlyIfCached => "only-if-cached",
@@ -51,19 +55,19 @@ impl Wish {
     /// Whether an entry may answer before a provider is asked.
     #[must_use]
     pub const fn serves(self) -> bool {
-        matches!(self, Self::Default | Self::OnlyIfCached)
+        matches!(self, Self::Default | Self::Semantic | Self::OnlyIfCached)
     }
 
     /// Whether an answer of a provider may be stored.
     #[must_use]
     pub const fn stores(self) -> bool {
-        matches!(self, Self::Default | Self::NoCache)
+        matches!(self, Self::Default | Self::Semantic | Self::NoCache)
     }
 
     /// Whether an unexpired entry may answer when all backends are down.
     #[must_use]
     pub const fn serves_as_last_resort(self) -> bool {
-        matches!(self, Self::Default | Self::NoCache | Self::OnlyIfCached)
+        !matches!(self, Self::NoStore)
     }
 }
 
@@ -319,20 +323,28 @@ const SERVER_SIDE: [&str; 16] = [
     "x_search",
 ];
 
+/// The member of a request that makes its provider search, act or remember, for explanations.
+#[must_use]
+pub fn server_side_member(request: &ChatRequest) -> Option<&str> {
+    if request.web_search == Some(true) {
+        return Some("web_search");
+    }
+    let mut tools = request.tools.iter();
+    if tools.any(|tool| matches!(tool, Tool::Server { .. })) {
+        return Some("tools");
+    }
+    if request.model.ends_with(":online") {
+        return Some("model");
+    }
+    let mut extra = request.extra.iter().map(|(name, _)| name.as_str());
+    extra.find(|name| SERVER_SIDE.contains(name))
+}
+
 fn request_allows(request: &ChatRequest) -> Result<(), Never> {
     if request.n.is_some_and(|n| n > 1) {
         return Err(Never::Several);
     }
-    let has_server_tool = request
-        .tools
-        .iter()
-        .any(|tool| matches!(tool, Tool::Server { .. }));
-    let is_server_side = |(name, _): &(String, _)| SERVER_SIDE.contains(&name.as_str());
-    if request.web_search == Some(true)
-        || has_server_tool
-        || request.model.ends_with(":online")
-        || request.extra.iter().any(is_server_side)
-    {
+    if server_side_member(request).is_some() {
         return Err(Never::ServerSide);
     }
     let is_spoken = request

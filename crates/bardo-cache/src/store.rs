@@ -45,6 +45,8 @@ pub struct Store {
     counters: CacheCounters,
     limits: Limits,
     sealer: Option<Sealer>,
+    /// Is told the key of each entry that leaves.
+    on_removed: Option<Box<dyn Fn(&Key) + Send + Sync>>,
 }
 
 /// An entry in the cache. Where it was sealed, its answer is encrypted.
@@ -103,6 +105,18 @@ impl Store {
             counters: CacheCounters::default(),
             limits,
             sealer,
+            on_removed: None,
+        }
+    }
+
+    /// The store with a listener, which is told the key of each entry that leaves: evicted,
+    /// expired, flushed or replaced. It runs under a lock of the store and must not call it.
+    #[must_use]
+    pub fn telling(self, on_removed: impl Fn(&Key) + Send + Sync + 'static) -> Self {
+        let on_removed: Box<dyn Fn(&Key) + Send + Sync> = Box::new(on_removed);
+        Self {
+            on_removed: Some(on_removed),
+            ..self
         }
     }
 
@@ -117,6 +131,13 @@ impl Store {
     pub fn count_hit(&self, tenant: &AccountId, saved: MicroUsd) {
         self.counters.hit(saved);
         self.books().counters(tenant).hit(saved);
+    }
+
+    /// Counts a hit of `tenant` whose question differs in words from the stored one, beside
+    /// [`Self::count_hit`].
+    pub fn count_similar(&self, tenant: &AccountId) {
+        CacheCounters::count(&self.counters.similar);
+        CacheCounters::count(&self.books().counters(tenant).similar);
     }
 
     /// Counts a request of `tenant` that looked for a stored answer and got none.
@@ -278,6 +299,9 @@ impl Store {
     fn forget(&self, books: &mut EntryIndex, slot: &Slot) {
         let place = slot.place().clone();
         books.remove(&slot.entry, &place);
+        if let Some(tell) = &self.on_removed {
+            tell(&slot.entry.key);
+        }
     }
 
     /// Removes what `flush` names, and says how many entries that were.

@@ -46,7 +46,7 @@ fn add(index: &mut Index, space: SearchSpace, number: u8, text: &str, cosine: f6
         vector: &vector(cosine),
         signature: &Signature::of(text),
     };
-    index.insert(space, key(number), &turn);
+    index.insert(space, 1, key(number), &turn);
 }
 
 fn ask(index: &Index, space: SearchSpace, text: &str) -> Nearest {
@@ -177,6 +177,128 @@ fn an_entry_leaves_with_its_key_and_the_oldest_leave_above_the_limit() {
     ));
     index.retain(|_| false);
     assert!(index.is_empty());
+}
+
+#[test]
+fn a_tenant_with_many_questions_never_pushes_out_those_of_another() {
+    let mut index = Index::new(20);
+    let space = space(1, Domain::Reference);
+    let put = |index: &mut Index, tenant, number| {
+        let turn = EmbeddedTurn {
+            vector: &vector(1.0),
+            signature: &Signature::of("What is a florp?"),
+        };
+        index.insert(space, tenant, key(number), &turn);
+    };
+    (0..5).for_each(|number| put(&mut index, 1, number));
+    (5..200).for_each(|number| put(&mut index, 2, number));
+    assert_eq!(index.len(), 20);
+    let mut kept = Vec::new();
+    index.retain(|key| {
+        kept.push(key.as_bytes()[0]);
+        true
+    });
+    kept.sort_unstable();
+    let expected: Vec<u8> = (0..5).chain(185..200).collect();
+    assert_eq!(kept, expected);
+    index.limit(3);
+    assert_eq!(index.len(), 3);
+    index.clear();
+    assert!(index.is_empty());
+}
+
+#[test]
+fn an_index_finds_exactly_what_is_in_it_whatever_came_and_went() {
+    let mut draws = Draws(5);
+    let mut index = Index::new(1_000);
+    let mut plain: std::collections::BTreeMap<u8, u8> = std::collections::BTreeMap::new();
+    let mut below = |most: f64| (draws.next() * most) as u8;
+    for _ in 0..3_000 {
+        let (number, context) = (below(60.0), below(3.0));
+        if below(3.0) == 0 {
+            index.remove(&key(number));
+            plain.remove(&number);
+        } else {
+            let text = format!("What is florp{number}?");
+            add(
+                &mut index,
+                space(context, Domain::Reference),
+                number,
+                &text,
+                1.0,
+            );
+            plain.insert(number, context);
+        }
+        assert_eq!(index.len(), plain.len());
+        let asked = below(60.0);
+        for context in 0..3 {
+            let text = format!("What is florp{asked}?");
+            // More neighbors than candidates make a miss possible; a wrong hit never is.
+            if let Nearest::Hit { key: found, .. } =
+                ask(&index, space(context, Domain::Reference), &text)
+            {
+                assert_eq!(found, key(asked));
+                assert_eq!(plain.get(&asked), Some(&context));
+            }
+        }
+    }
+}
+
+#[test]
+fn evidence_outlives_a_restart_and_lost_evidence_is_no_clean_record() {
+    let mut auditor = HitAuditor::new(AuditRules::default());
+    for _ in 0..70 {
+        auditor.record(Domain::Reference, AGREES);
+    }
+    let live = AuditOutcome {
+        agrees: true,
+        live_agree: Some(false),
+    };
+    auditor.record(Domain::Strategy, live);
+    while auditor.serves(Domain::Market) {
+        auditor.record(Domain::Market, DISAGREES);
+    }
+    auditor.record(Domain::Market, AGREES);
+    let mut again = HitAuditor::new(AuditRules::default());
+    again.restore(&auditor.saved());
+    for domain in Domain::ALL {
+        assert_eq!(again.report(domain), auditor.report(domain), "{domain:?}");
+    }
+    assert_eq!(again.saved(), auditor.saved());
+    for lost in ["reference", "reference 1 0 x", "reference 1 0 390 - w1 w2"] {
+        let mut again = HitAuditor::new(AuditRules::default());
+        assert!(again.serves(Domain::Reference));
+        again.restore(lost);
+        assert!(!again.serves(Domain::Reference), "{lost}");
+        assert!(again.serves(Domain::Strategy), "{lost}");
+    }
+}
+
+#[test]
+fn a_stricter_rule_stops_what_only_borrowed_evidence_let_serve() {
+    let mut auditor = HitAuditor::new(AuditRules::default());
+    assert!(auditor.serves(Domain::Reference));
+    auditor.set_rules(AuditRules {
+        mode: AuditMode::Verified,
+        ..AuditRules::default()
+    });
+    assert!(!auditor.serves(Domain::Reference));
+}
+
+#[test]
+fn an_audit_without_a_result_is_made_up_for() {
+    let rules = AuditRules {
+        first: 1,
+        share: 0.0,
+        ..AuditRules::default()
+    };
+    let mut auditor = HitAuditor::new(rules);
+    let audit = AuditDecision::Audit { twice: false };
+    let decide = |auditor: &mut HitAuditor| auditor.decide(Domain::Market, 1, 0, 0.5, 0.5);
+    assert_eq!(decide(&mut auditor), audit);
+    auditor.unjudged(Domain::Market, 1);
+    assert_eq!(decide(&mut auditor), audit);
+    assert_eq!(decide(&mut auditor), AuditDecision::Serve);
 }
 
 #[test]

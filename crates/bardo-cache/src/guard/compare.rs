@@ -78,6 +78,23 @@ pub enum Mismatch {
 }
 
 impl Mismatch {
+    /// The kind of the difference, from a closed set and without a word of either text.
+    #[must_use]
+    pub const fn class(&self) -> &'static str {
+        match self {
+            Self::TooLong => "too_long",
+            Self::Empty => "empty",
+            Self::Changed { class, .. } | Self::OnlyInOne { class, .. } => class,
+            Self::Order { .. } => "order",
+            Self::Relation { .. } => "relation",
+            Self::Voice { .. } => "voice",
+            Self::Question { .. } => "question",
+            Self::Modality { .. } => "modality",
+            Self::Tense => "tense",
+            Self::Person { .. } => "person",
+        }
+    }
+
     /// The difference as seen from the other text.
     pub(super) fn mirrored(self) -> Self {
         match self {

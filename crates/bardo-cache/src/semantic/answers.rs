@@ -12,14 +12,23 @@ const PIECE_BYTES: usize = 256;
 
 /// Compares a stored answer with a live one: equal words agree; otherwise their vectors must be
 /// close and their facts equal (numbers, names of code, addresses, files, negations and
-/// directions). `similarity` is the cosine of both answers, `None` where no embedder ran: then
-/// only equal words agree.
+/// directions). `similarity` is the cosine of both answers; `None` where no embedder ran. Then the
+/// result is `None`, unless the words are equal or the facts differ.
+#[must_use]
+pub fn verdict(stored: &str, live: &str, similarity: Option<f32>) -> Option<bool> {
+    if normal(stored) == normal(live) {
+        return Some(true);
+    }
+    if facts(stored) != facts(live) {
+        return Some(false);
+    }
+    similarity.map(|cosine| cosine >= ANSWER_SIMILARITY)
+}
+
+/// Whether two answers agree as [`verdict`] says; answers that cannot be compared do not.
 #[must_use]
 pub fn agree(stored: &str, live: &str, similarity: Option<f32>) -> bool {
-    if normal(stored) == normal(live) {
-        return true;
-    }
-    similarity.is_some_and(|cosine| cosine >= ANSWER_SIMILARITY) && facts(stored) == facts(live)
+    verdict(stored, live, similarity) == Some(true)
 }
 
 /// Words in small letters, without punctuation and white space.
@@ -59,7 +68,15 @@ fn collect(piece: &str, found: &mut BTreeSet<(String, String)>) {
 
 #[cfg(test)]
 mod tests {
-    use super::agree;
+    use super::{agree, verdict};
+
+    #[test]
+    fn answers_that_were_not_compared_neither_agree_nor_disagree() {
+        let (one, other) = ("The fee is 10 USDC.", "You pay a fee of 10 USDC.");
+        assert_eq!(verdict(one, other, None), None);
+        assert_eq!(verdict(one, "The fee is 11 USDC.", None), Some(false));
+        assert_eq!(verdict(one, "the fee is 10 USDC", None), Some(true));
+    }
 
     #[test]
     fn equal_words_agree_without_an_embedder() {

@@ -1,6 +1,6 @@
 //! Which stored answer fits a question asked in other words.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::scan::{DIMENSIONS, VectorBlock};
 use crate::guard::{Mismatch, Signature};
@@ -53,14 +53,30 @@ pub enum Nearest {
     Miss,
 }
 
-/// Vectors of stored answers, each with the key of its entry in the hash store. The owner of that store calls
-/// [`Index::remove`] with each entry that it removes.
+/// Vectors of stored answers, each with the key of its entry in the hash store. The owner of that
+/// store calls [`Index::remove`] with each entry that it removes.
+///
+/// Above its limit the tenant with the most entries gives way, its oldest first, so that no tenant
+/// pushes out the questions of another that has fewer.
 #[derive(Debug)]
 pub struct Index {
     buckets: HashMap<SearchSpace, Bucket>,
-    places: HashMap<Key, SearchSpace>,
-    order: VecDeque<Key>,
+    places: HashMap<Key, IndexedPlace>,
+    /// The keys of each tenant by age, the oldest first.
+    tenants: HashMap<u64, BTreeMap<u64, Key>>,
+    /// The tenants by their number of entries.
+    by_count: BTreeSet<(usize, u64)>,
+    next_age: u64,
     most: usize,
+}
+
+#[derive(Debug)]
+struct IndexedPlace {
+    space: SearchSpace,
+    tenant: u64,
+    age: u64,
+    /// The place within the bucket.
+    at: usize,
 }
 
 #[derive(Debug, Default)]
@@ -76,9 +92,22 @@ impl Index {
         Self {
             buckets: HashMap::new(),
             places: HashMap::new(),
-            order: VecDeque::new(),
+            tenants: HashMap::new(),
+            by_count: BTreeSet::new(),
+            next_age: 0,
             most,
         }
+    }
+
+    /// Takes another limit. Entries above it leave.
+    pub fn limit(&mut self, most: usize) {
+        self.most = most;
+        self.make_room();
+    }
+
+    /// Removes every entry.
+    pub fn clear(&mut self) {
+        *self = Self::new(self.most);
     }
 
     /// The number of entries.
@@ -93,53 +122,96 @@ impl Index {
         self.places.is_empty()
     }
 
-    /// Adds an entry, in place of one with its key; above the limit the oldest entries leave.
-    pub fn insert(&mut self, place: SearchSpace, key: Key, question: &EmbeddedTurn<'_>) {
+    /// Adds an entry of a tenant, given by a digest of its account, in place of one with its key.
+    pub fn insert(
+        &mut self,
+        space: SearchSpace,
+        tenant: u64,
+        key: Key,
+        question: &EmbeddedTurn<'_>,
+    ) {
         self.remove(&key);
-        let bucket = self.buckets.entry(place).or_default();
+        let bucket = self.buckets.entry(space).or_default();
+        let at = bucket.entries.len();
         bucket.vectors.push(question.vector);
         bucket.entries.push((key, question.signature.clone()));
+        let age = self.next_age;
+        self.next_age += 1;
+        let own = self.tenants.entry(tenant).or_default();
+        self.by_count.remove(&(own.len(), tenant));
+        own.insert(age, key);
+        self.by_count.insert((own.len(), tenant));
+        let place = IndexedPlace {
+            space,
+            tenant,
+            age,
+            at,
+        };
         self.places.insert(key, place);
-        self.order.push_back(key);
+        self.make_room();
+    }
+
+    fn make_room(&mut self) {
         while self.places.len() > self.most {
-            match self.order.pop_front() {
-                Some(oldest) => self.forget(&oldest),
-                None => break,
-            }
+            let largest = self.by_count.last();
+            let own = largest.and_then(|(_, tenant)| self.tenants.get(tenant));
+            let oldest = own.and_then(|own| own.first_key_value());
+            let Some(key) = oldest.map(|(_, key)| *key) else {
+                return;
+            };
+            self.remove(&key);
         }
     }
 
     /// Removes an entry, because the hash store lost it.
     pub fn remove(&mut self, key: &Key) {
-        if self.places.contains_key(key) {
-            self.order.retain(|known| known != key);
-            self.forget(key);
+        let Some(place) = self.places.remove(key) else {
+            return;
+        };
+        if let Some(own) = self.tenants.get_mut(&place.tenant) {
+            self.by_count.remove(&(own.len(), place.tenant));
+            own.remove(&place.age);
+            if own.is_empty() {
+                self.tenants.remove(&place.tenant);
+            } else {
+                self.by_count.insert((own.len(), place.tenant));
+            }
+        }
+        let Some(bucket) = self.buckets.get_mut(&place.space) else {
+            return;
+        };
+        bucket.vectors.swap_remove(place.at);
+        bucket.entries.swap_remove(place.at);
+        if let Some((moved, _)) = bucket.entries.get(place.at)
+            && let Some(moved) = self.places.get_mut(moved)
+        {
+            moved.at = place.at;
+        }
+        if bucket.entries.is_empty() {
+            self.buckets.remove(&place.space);
         }
     }
 
     /// Removes the entries whose keys the hash store no longer has.
     pub fn retain(&mut self, mut has: impl FnMut(&Key) -> bool) {
-        let gone: Vec<Key> = self.order.iter().filter(|key| !has(key)).copied().collect();
-        self.order.retain(|key| !gone.contains(key));
+        let gone: Vec<Key> = self
+            .places
+            .keys()
+            .filter(|key| !has(key))
+            .copied()
+            .collect();
         for key in gone {
-            self.forget(&key);
+            self.remove(&key);
         }
     }
 
-    fn forget(&mut self, key: &Key) {
-        let Some(place) = self.places.remove(key) else {
-            return;
-        };
-        let Some(bucket) = self.buckets.get_mut(&place) else {
-            return;
-        };
-        if let Some(at) = bucket.entries.iter().position(|(known, _)| known == key) {
-            bucket.vectors.swap_remove(at);
-            bucket.entries.swap_remove(at);
-        }
-        if bucket.entries.is_empty() {
-            self.buckets.remove(&place);
-        }
+    /// The cosine of the nearest entry, however far it is, for explanations of a miss; `None`
+    /// where the place has no entry.
+    #[must_use]
+    pub fn closest(&self, place: &SearchSpace, vector: &[i8; DIMENSIONS]) -> Option<f32> {
+        let bucket = self.buckets.get(place)?;
+        let nearest = bucket.vectors.nearest(vector, -1.1, 1);
+        nearest.first().map(|(_, similarity)| *similarity)
     }
 
     /// The nearest entry that asks the same. `threshold` is the least cosine, at least that of the

@@ -231,6 +231,50 @@ impl HitAuditor {
         }
     }
 
+    /// Takes other rules. The evidence stays; a domain whose evidence is not enough under them
+    /// ceases to serve.
+    pub fn set_rules(&mut self, rules: AuditRules) {
+        if self.rules == rules {
+            return;
+        }
+        self.rules = rules;
+        self.rebound();
+        for state in self.domains.values_mut() {
+            if state.serves && state.current_bound > rules.max_error {
+                state.wait(&rules);
+            }
+        }
+    }
+
+    /// Takes back an audit of [`HitAuditor::decide`] that came to no result: the live answer
+    /// failed, or the answers could not be compared. The cap of the day still counts it.
+    pub fn unjudged(&mut self, domain: Domain, tenant: u64) {
+        if let Some(known) = self.tenants.get_mut(&(tenant, domain)) {
+            known.total = known.total.saturating_sub(1);
+        }
+    }
+
+    /// The evidence as text, a line for each domain, for [`HitAuditor::restore`].
+    #[must_use]
+    pub fn saved(&self) -> String {
+        let lines = self.domains.iter();
+        let lines = lines.map(|(domain, state)| format!("{} {}\n", domain.as_str(), state.line()));
+        lines.collect()
+    }
+
+    /// Takes back the evidence that [`HitAuditor::saved`] wrote. A line that cannot be read leaves
+    /// its domain stopped, where it names one: lost evidence is no clean record.
+    pub fn restore(&mut self, text: &str) {
+        for line in text.lines() {
+            let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
+            let named = Domain::ALL.into_iter().find(|one| one.as_str() == name);
+            if let Some(state) = named.and_then(|domain| self.domains.get_mut(&domain)) {
+                state.read(rest, &self.rules);
+            }
+        }
+        self.rebound();
+    }
+
     /// Takes the result of an audit; returns what it changed for its domain.
     pub fn record(&mut self, domain: Domain, outcome: AuditOutcome) -> Option<DomainChange> {
         let pooled = self.pooled(domain);

@@ -13,6 +13,8 @@ pub struct Stats {
     pub hits: u64,
     /// Requests that looked for a stored answer and got none.
     pub misses: u64,
+    /// Hits whose question differs in words from the stored one.
+    pub similar: u64,
     /// Entries that were stored.
     pub stored: u64,
     /// Entries that gave way to others.
@@ -30,6 +32,7 @@ pub struct Stats {
 pub(super) struct CacheCounters {
     pub(super) hits: AtomicU64,
     pub(super) misses: AtomicU64,
+    pub(super) similar: AtomicU64,
     pub(super) stored: AtomicU64,
     pub(super) evicted: AtomicU64,
     pub(super) expired: AtomicU64,
@@ -54,6 +57,7 @@ impl CacheCounters {
             bytes,
             hits: read(&self.hits),
             misses: read(&self.misses),
+            similar: read(&self.similar),
             stored: read(&self.stored),
             evicted: read(&self.evicted),
             expired: read(&self.expired),

@@ -82,6 +82,71 @@ impl DomainState {
         self.look(rules)
     }
 
+    /// The state as words: whether it serves, looks, the next look, audits since the last
+    /// disagreement, then the windows as digits, the oldest first.
+    pub(super) fn line(&self) -> String {
+        let digits = |window: &VecDeque<bool>| -> String {
+            let bits = window.iter().map(|agrees| if *agrees { '1' } else { '0' });
+            std::iter::once('w').chain(bits).collect()
+        };
+        let since = self.since_alarm.map_or("-".to_owned(), |n| n.to_string());
+        format!(
+            "{} {} {} {since} {} {}",
+            u8::from(self.serves),
+            self.looks,
+            self.next_look,
+            digits(&self.window),
+            digits(&self.live)
+        )
+    }
+
+    /// Takes the state from its words; stops where they cannot be read.
+    pub(super) fn read(&mut self, line: &str, rules: &AuditRules) {
+        match Self::parse(line, rules) {
+            Some(state) => *self = state,
+            None => {
+                self.looks = self.looks.max(1);
+                self.stop(rules);
+            }
+        }
+    }
+
+    fn parse(line: &str, rules: &AuditRules) -> Option<Self> {
+        let mut words = line.split(' ');
+        let mut state = Self::new(rules);
+        state.serves = match words.next()? {
+            "0" => false,
+            "1" => true,
+            _ => return None,
+        };
+        state.looks = words.next()?.parse().ok()?;
+        state.next_look = words.next()?.parse().ok()?;
+        state.since_alarm = match words.next()? {
+            "-" => None,
+            number => Some(number.parse().ok()?),
+        };
+        for (window, wrong) in [
+            (&mut state.window, &mut state.disagreements),
+            (&mut state.live, &mut state.live_disagreements),
+        ] {
+            for digit in words.next()?.strip_prefix('w')?.chars() {
+                let agrees = match digit {
+                    '0' => false,
+                    '1' => true,
+                    _ => return None,
+                };
+                push(window, wrong, agrees, rules.window);
+            }
+        }
+        words.next().is_none().then_some(state)
+    }
+
+    /// Ceases to serve until the evidence, which stays, is enough.
+    pub(super) fn wait(&mut self, rules: &AuditRules) {
+        self.serves = false;
+        self.next_look = self.clean_size(rules);
+    }
+
     fn stop(&mut self, rules: &AuditRules) -> DomainChange {
         self.serves = false;
         self.forget(rules);
