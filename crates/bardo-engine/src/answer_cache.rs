@@ -2,16 +2,22 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use bardo_cache::key::Key;
 use bardo_cache::policy::Never;
 use bardo_cache::sealed::Sealer;
 use bardo_cache::second::{SecondFetch, SecondLevel};
-use bardo_cache::store::{CacheHit, CacheReader, Limits, Store};
+use bardo_cache::store::{CacheHit, Limits, Store};
 use bardo_types::ids::AccountId;
 use bardo_types::receipt::Receipt;
+use tokio::runtime::Handle;
 
+use crate::cache_policy::CachePolicy;
 use crate::cache_slot::CacheSlot;
+use crate::meaning::{MeaningCache, MeaningQuestion, QUESTION_TOKENS};
+use crate::sentences::SentenceVector;
 
 /// Why the cache has no part in a request, or does not keep its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +87,9 @@ pub struct CacheCounts {
     pub unstored: Vec<(&'static str, u64)>,
 }
 
+/// Time for the vector of a question whose answer is stored already. No caller waits for it.
+const LEARNING: Duration = Duration::from_secs(10);
+
 /// The number of reasons.
 const REASONS: usize = 4 + Never::ALL.len();
 
@@ -91,6 +100,7 @@ pub struct AnswerCache {
     limits: Mutex<Limits>,
     make_sealer: Box<dyn Fn() -> Option<Sealer> + Send + Sync>,
     second: Option<Arc<dyn SecondLevel>>,
+    meaning: Arc<MeaningCache>,
     followed: AtomicU64,
     last_resorts: AtomicU64,
     bypassed: [AtomicU64; REASONS],
@@ -106,8 +116,10 @@ impl AnswerCache {
         make_sealer: impl Fn() -> Option<Sealer> + Send + Sync + 'static,
         second: Option<Arc<dyn SecondLevel>>,
     ) -> Self {
+        let meaning = Arc::new(MeaningCache::default());
         Self {
-            store: ArcSwap::from_pointee(Store::new(limits, make_sealer())),
+            store: ArcSwap::from_pointee(store_of(limits, make_sealer(), &meaning)),
+            meaning,
             limits: Mutex::new(limits),
             make_sealer: Box::new(make_sealer),
             second,
@@ -118,13 +130,25 @@ impl AnswerCache {
         }
     }
 
-    /// Takes other limits. Where they differ the cache begins anew.
-    pub(crate) fn limit(&self, limits: Limits) {
+    /// The part that compares questions by their meaning.
+    #[must_use]
+    pub fn meaning(&self) -> &Arc<MeaningCache> {
+        &self.meaning
+    }
+
+    /// Takes other settings. Where the limits differ the cache begins anew.
+    pub(crate) fn obey(&self, policy: &CachePolicy) {
+        self.meaning.obey(&policy.semantic);
+        self.limit(policy.limits);
+    }
+
+    fn limit(&self, limits: Limits) {
         let mut known = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
         if *known != limits {
             *known = limits;
-            let store = Store::new(limits, (self.make_sealer)());
+            let store = store_of(limits, (self.make_sealer)(), &self.meaning);
             self.store.store(Arc::new(store));
+            self.meaning.clear();
         }
     }
 
@@ -147,13 +171,7 @@ impl AnswerCache {
         tenant: &AccountId,
         now_ms: u64,
     ) -> Option<CacheHit> {
-        let reading = CacheReader {
-            tenant,
-            namespace: &slot.namespace,
-            class: slot.class,
-            regime: slot.regime,
-            now_ms,
-        };
+        let reading = slot.reader(tenant, now_ms);
         let store = self.store.load_full();
         let Some(second) = &self.second else {
             return store.get(&slot.key, &reading);
@@ -178,7 +196,11 @@ impl AnswerCache {
             "miss" => self.store.load().count_miss(tenant),
             _ if receipt.is_found() => {
                 let saved = receipt.savings().unwrap_or_default();
-                self.store.load().count_hit(tenant, saved);
+                let store = self.store.load();
+                store.count_hit(tenant, saved);
+                if receipt.cache == "semantic" {
+                    store.count_similar(tenant);
+                }
             }
             _ => {}
         }
@@ -187,6 +209,37 @@ impl AnswerCache {
     /// Counts a request of `tenant` that was refused because no answer is stored.
     pub(crate) fn refuse(&self, tenant: &AccountId) {
         self.store.load().count_miss(tenant);
+    }
+
+    /// Indexes the question of an answer that was just stored. Without its vector, which came too
+    /// late for its request, that is made now, behind it.
+    pub(crate) fn index(
+        self: &Arc<Self>,
+        key: Key,
+        question: MeaningQuestion,
+        vector: Option<SentenceVector>,
+    ) {
+        if let Some(vector) = vector {
+            return self.index_now(key, &question, &vector);
+        }
+        if let Ok(runtime) = Handle::try_current() {
+            let cache = Arc::clone(self);
+            runtime.spawn(async move {
+                let text = &question.text;
+                let made = cache.meaning.vector(text, QUESTION_TOKENS, LEARNING).await;
+                if let Ok(vector) = made {
+                    cache.index_now(key, &question, &vector);
+                }
+            });
+        }
+    }
+
+    fn index_now(&self, key: Key, question: &MeaningQuestion, vector: &SentenceVector) {
+        self.meaning.insert(key, question, vector);
+        // The store may have lost it meanwhile.
+        if !self.store.load().holds(&key) {
+            self.meaning.remove(&key);
+        }
     }
 
     /// Counts a request that the cache has no part in.
@@ -224,6 +277,12 @@ impl AnswerCache {
             unstored: by_reason(&self.unstored),
         }
     }
+}
+
+/// A store whose losses the index learns of.
+fn store_of(limits: Limits, sealer: Option<Sealer>, meaning: &Arc<MeaningCache>) -> Store {
+    let meaning = Arc::clone(meaning);
+    Store::new(limits, sealer).telling(move |key| meaning.remove(key))
 }
 
 #[cfg(test)]

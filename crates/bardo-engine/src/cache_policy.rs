@@ -1,10 +1,13 @@
 //! What the owner says of stored answers.
 
+use std::time::Duration;
+
 use bardo_cache::scope::Scope;
+use bardo_cache::semantic::{AuditRules, Domain};
 use bardo_cache::store::Limits;
 
 /// What the owner says of stored answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CachePolicy {
     /// Answers are stored and served at all.
     pub enabled: bool,
@@ -20,6 +23,8 @@ pub struct CachePolicy {
     pub unasked_bytes: usize,
     /// Budget of bytes and lifetimes.
     pub limits: Limits,
+    /// Answers to the same question in other words.
+    pub semantic: SemanticPolicy,
     /// Digest of all settings that can change an answer.
     pub revision: Vec<u8>,
 }
@@ -35,7 +40,39 @@ impl Default for CachePolicy {
             keeps_private: false,
             unasked_bytes: 32 << 10,
             limits: Limits::default(),
+            semantic: SemanticPolicy::default(),
             revision: Vec::new(),
+        }
+    }
+}
+
+/// What the owner says of answers to the same question in other words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SemanticPolicy {
+    /// Such answers are looked for where a request, its key or its tier asks for it.
+    pub enabled: bool,
+    /// Longest time for the vector of a question.
+    pub deadline: Duration,
+    /// Questions that are indexed at most.
+    pub entries: usize,
+    /// Least cosine of a hit, where that of the domain is lower.
+    pub min_similarity: f32,
+    /// Domains of requests of agents with the tier `golem` that are looked for without being asked.
+    pub golem_domains: Vec<Domain>,
+    /// How much is audited, and which error is allowed.
+    pub rules: AuditRules,
+}
+
+impl Default for SemanticPolicy {
+    /// No such answer is looked for.
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            deadline: Duration::from_millis(8),
+            entries: 10_000,
+            min_similarity: 0.9,
+            golem_domains: vec![Domain::Reference, Domain::Market, Domain::Strategy],
+            rules: AuditRules::default(),
         }
     }
 }

@@ -3,8 +3,10 @@
 use bardo_cache::key::Key;
 use bardo_cache::policy::Wish;
 use bardo_cache::scope::Namespace;
+use bardo_cache::store::CacheReader;
 use bardo_cache::tags::Tags;
 use bardo_cache::ttl::{AnswerKind, MarketRegime};
+use bardo_types::ids::AccountId;
 use bardo_types::privacy::SecurityClass;
 
 /// The place of one request in the cache.
@@ -18,4 +20,19 @@ pub(crate) struct CacheSlot {
     pub(crate) kind: AnswerKind,
     pub(crate) regime: Option<MarketRegime>,
     pub(crate) tags: Tags,
+    /// The caller is an agent whose profile sets the temperature.
+    pub(crate) has_profile: bool,
+}
+
+impl CacheSlot {
+    /// What a look-up for `tenant` is made with.
+    pub(crate) fn reader<'a>(&'a self, tenant: &'a AccountId, now_ms: u64) -> CacheReader<'a> {
+        CacheReader {
+            tenant,
+            namespace: &self.namespace,
+            class: self.class,
+            regime: self.regime,
+            now_ms,
+        }
+    }
 }

@@ -90,6 +90,7 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         kind: AnswerKind::of_domain(hints.domain.as_deref()),
         regime: call.hints().regime,
         tags,
+        has_profile: setup.has_profile,
     })
 }
 
@@ -138,7 +139,7 @@ fn may_be_decoded(call: &Call, policy: &CachePolicy, wish: Option<Wish>) -> Resu
     }
 }
 
-fn is_golem(call: &Call) -> bool {
+pub(crate) fn is_golem(call: &Call) -> bool {
     matches!(&call.principal().payer, Payer::Prepaid(terms) if terms.tier == Some(KeyTier::Golem))
 }
 
@@ -177,7 +178,7 @@ impl<'a> Setup<'a> {
 }
 
 /// What changes answers beside the request: the settings, and headers that are sent on.
-fn settings(call: &Call, policy: &CachePolicy) -> Vec<u8> {
+pub(crate) fn settings(call: &Call, policy: &CachePolicy) -> Vec<u8> {
     let mut all = policy.revision.clone();
     let mut headers: Vec<(&str, &[u8])> = call
         .forward()

@@ -50,6 +50,8 @@ impl Engine {
     #[must_use]
     pub fn new(snapshot: Snapshot, transport: Transport, services: Services) -> Self {
         let cache = AnswerCache::new(snapshot.cache.limits, || None, None);
+        cache.obey(&snapshot.cache);
+        cache.meaning().tell(Arc::clone(&services.sink));
         Self {
             snapshot: ArcSwap::from_pointee(snapshot),
             transport,
@@ -79,6 +81,8 @@ impl Engine {
     /// The engine with this cache of answers in place of its own.
     #[must_use]
     pub fn with_cache(self, cache: AnswerCache) -> Self {
+        cache.obey(&self.snapshot.load().cache);
+        cache.meaning().tell(Arc::clone(&self.services.sink));
         let cache = Arc::new(cache);
         Self { cache, ..self }
     }
@@ -135,7 +139,7 @@ impl Engine {
 
     /// Puts another world in place. Requests under way keep theirs.
     pub fn swap_world(&self, snapshot: Snapshot) {
-        self.cache.limit(snapshot.cache.limits);
+        self.cache.obey(&snapshot.cache);
         self.snapshot.store(Arc::new(snapshot));
     }
 }

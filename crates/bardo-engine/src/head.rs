@@ -42,6 +42,11 @@ pub struct AnswerHead {
     pub cache: Cow<'static, str>,
     /// Time since a stored answer was made; `None` where none is served.
     pub cache_age: Option<Duration>,
+    /// Likeness of both questions in thousandths, where the stored answer was made for the same
+    /// question in other words.
+    pub cache_similarity: Option<u16>,
+    /// Why no stored answer is served, where the cache has a part in the request.
+    pub cache_reason: Option<Cow<'static, str>>,
     /// The measures that made the answer cheaper.
     pub optimizations: Vec<Cow<'static, str>>,
     /// The most that the answer can cost, where it is billed and the final figures are not known
@@ -130,6 +135,8 @@ impl AnswerHead {
             upstream_request_id: receipt.upstream_request_id.clone(),
             cache: receipt.cache.clone(),
             cache_age: receipt.cache_age,
+            cache_similarity: receipt.cache_similarity,
+            cache_reason: receipt.cache_reason.clone(),
             optimizations: receipt.optimizations.clone(),
             estimate: record
                 .estimate()

@@ -261,10 +261,7 @@ impl Hints {
                 self.understood("subsystem");
             }
             "golem_id" => self.route().golem_id = bounded(given.text(name)?),
-            "domain" => {
-                self.route().domain = bounded(given.text(name)?);
-                self.has_no_effect(name);
-            }
+            "domain" => self.route().domain = bounded(given.text(name)?),
             "model" => self.route().intent.model = bounded(given.text(name)?),
             "task_class" => self.task_class(given.text(name)?)?,
             "security_class" => self.security_class(given.text(name)?)?,

@@ -1,5 +1,6 @@
 //! The stage after reading: the caller's requests and tokens per minute, and room to settle.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bardo_access::{KeyLimits, LimitRequest};
@@ -34,6 +35,21 @@ impl Limited {
     /// Notes when a later stage was passed.
     pub(crate) fn passed(&mut self, stage: Passed) {
         self.life.record_mut().passed(stage);
+    }
+
+    /// Notes why the request got no stored answer.
+    pub(crate) fn cache_reason(&mut self, reason: impl Into<Cow<'static, str>>) {
+        self.life.record_mut().cache_reason(reason.into());
+    }
+
+    /// What notes the answer for the cache.
+    pub(crate) fn recording(&self) -> Option<&Arc<Recording>> {
+        self.life.record().recording()
+    }
+
+    /// Notes nothing for the cache any more: a stored answer is served.
+    pub(crate) fn stop_recording(&mut self) {
+        self.life.record_mut().stop_recording();
     }
 
     /// Notes that the cache has a part in the request and no answer to it.

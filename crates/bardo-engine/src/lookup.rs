@@ -1,6 +1,5 @@
-//! The two look-ups for an answer that is there already: by a hash of the request before anything is
-//! screened, and by its meaning once the plan says what class it has. An answer that is found is
-//! served in place of a provider's, with a receipt of its own.
+//! The look-up for an answer to the identical request, before anything is screened, and the serving
+//! of each answer that is there already: in place of a provider's, with a receipt of its own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +25,6 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::lifecycle::{Admitted, Flowing, Lifecycle};
 use crate::limit::Limited;
-use crate::plan::Planned;
 use crate::receipt_builder::{Passed, Served};
 use crate::relay::{Conversion, Passthrough, ReplyStream, Transcode};
 use crate::shape::{Translation, unix_now};
@@ -70,7 +68,8 @@ pub(crate) enum FoundBody {
 }
 
 impl FoundHit {
-    fn of(limited: Limited, found: FoundAnswer) -> Box<Self> {
+    /// A found answer with the request that gets it.
+    pub(crate) fn of(limited: Limited, found: FoundAnswer) -> Box<Self> {
         let (call, life) = limited.into_parts();
         Box::new(Self { call, life, found })
     }
@@ -110,11 +109,15 @@ impl Engine {
             Ok(slot) => slot,
             Err(skip) => {
                 self.cache.bypass(skip);
-                let why = skip.explain();
-                return match only {
-                    true => Err(EngineError::NotCached { why }),
-                    false => Ok(None),
-                };
+                if only {
+                    let why = skip.explain();
+                    return Err(EngineError::NotCached { why });
+                }
+                // Relays that say nothing of the cache are told nothing.
+                if wish(call).is_some() {
+                    limited.cache_reason(skip.as_str());
+                }
+                return Ok(None);
             }
         };
         let serves = slot.wish.serves();
@@ -125,7 +128,13 @@ impl Engine {
             self.cache.refuse(&call.principal().account);
             return Err(EngineError::NotCached { why: NONE_STORED });
         }
+        let has_expired = serves && self.cache.store().holds(&slot.key);
         limited.missed(slot);
+        limited.cache_reason(match (serves, has_expired) {
+            (true, true) => "expired",
+            (true, false) => "no_entry",
+            (false, _) => "no_cache",
+        });
         Ok(None)
     }
 
@@ -148,6 +157,7 @@ impl Engine {
                 degraded: entry.degraded.clone(),
                 charge: MicroUsd::ZERO,
                 age: Some(Duration::from_millis(hit.age_ms)),
+                similarity: None,
                 is_shared: false,
             },
             class: entry.class,
@@ -166,23 +176,6 @@ impl Engine {
         found.served.degraded.push(lost);
         self.cache.resort();
         Some(found)
-    }
-
-    /// Looks for an answer to a request of the same meaning.
-    pub(crate) async fn semantic_lookup(&self, mut planned: Planned) -> Lookup<Planned> {
-        let asked = Asked {
-            call: planned.call(),
-            class: planned.class(),
-        };
-        let found = find(&self.stores.by_meaning, asked, "semantic").await;
-        planned.passed(Passed::SemanticLookup);
-        match found {
-            Some(found) => {
-                let (limited, _) = planned.into_parts();
-                Lookup::Hit(FoundHit::of(limited, found))
-            }
-            None => Lookup::Miss(planned),
-        }
     }
 
     /// Serves an answer that is there already: holds its charge, where there is any, and hands it
@@ -274,7 +267,8 @@ impl Engine {
     }
 }
 
-async fn find(
+/// The first answer of some stores.
+pub(crate) async fn find(
     stores: &[Box<dyn AnswerStore>],
     asked: Asked<'_>,
     layer: &'static str,
@@ -290,6 +284,7 @@ async fn find(
                     usage: answer.usage,
                     degraded: answer.degraded,
                     age: None,
+                    similarity: None,
                     is_shared: false,
                 },
                 body: FoundBody::Stored(answer.body),

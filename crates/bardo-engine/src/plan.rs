@@ -117,6 +117,11 @@ impl Planned {
         self.limited.passed(stage);
     }
 
+    /// The request and its state.
+    pub(crate) fn limited_mut(&mut self) -> &mut Limited {
+        &mut self.limited
+    }
+
     /// The legs in order.
     pub(crate) fn legs(&self) -> &[Arc<Leg>] {
         self.plan.legs()

@@ -1,6 +1,7 @@
 //! The receipt of a request while it is written: what was observed of its attempts, its answer, its
 //! usage and its times. The amounts are filled in by its funds (`funds.rs`).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,6 +70,8 @@ pub(crate) struct Served {
     pub(crate) charge: MicroUsd,
     /// Time since it was made; `None` where that is not known, or it is being made.
     pub(crate) age: Option<Duration>,
+    /// Likeness of both questions in thousandths, where they differ in words.
+    pub(crate) similarity: Option<u16>,
     /// An identical request makes it at the same time.
     pub(crate) is_shared: bool,
 }
@@ -178,6 +181,8 @@ impl ReceiptBuilder {
         receipt.usage = Some(Usage::default());
         receipt.saved_usage.clone_from(&served.usage);
         receipt.cache_age = served.age;
+        receipt.cache_similarity = served.similarity;
+        receipt.cache_reason = None;
         if served.is_shared {
             receipt.optimizations.push("single_flight".into());
         }
@@ -195,6 +200,11 @@ impl ReceiptBuilder {
     /// Notes that the cache has a part in the request and no answer to it.
     pub(crate) fn cache_missed(&mut self) {
         self.receipt.cache = "miss".into();
+    }
+
+    /// Notes why the request got no stored answer.
+    pub(crate) fn cache_reason(&mut self, reason: Cow<'static, str>) {
+        self.receipt.cache_reason = Some(reason);
     }
 
     /// Notes the usage of the answer when a provider made it.
@@ -533,6 +543,8 @@ fn empty(call: &Call) -> Receipt {
         usage: None,
         saved_usage: None,
         cache_age: None,
+        cache_similarity: None,
+        cache_reason: None,
         estimated: false,
         mode: PaymentMode::Owner,
         provider_payment: None,

@@ -1,6 +1,7 @@
 //! The record of one request for its whole life: its receipt, its funds and the quota that it took.
 //! The states of `lifecycle.rs` hand it on, and end it once.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bardo_access::{Admission, LimitRequest};
@@ -216,6 +217,16 @@ impl RequestRecord {
     /// Notes that the cache has a part in the request and no answer to it.
     pub(crate) fn cache_missed(&mut self) {
         self.receipt.cache_missed();
+    }
+
+    /// Notes why the request got no stored answer.
+    pub(crate) fn cache_reason(&mut self, reason: Cow<'static, str>) {
+        self.receipt.cache_reason(reason);
+    }
+
+    /// Notes nothing for the cache any more: a stored answer is served.
+    pub(crate) fn stop_recording(&mut self) {
+        self.recording = None;
     }
 
     /// Notes the answer for the cache from now on.

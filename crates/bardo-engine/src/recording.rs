@@ -1,7 +1,7 @@
 //! The recording of an answer: what passes is noted as it is made, and stored once its request has
 //! ended well.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bardo_cache::entry::Fresh;
 use bardo_cache::policy::{CacheOffer, Never, may_store};
@@ -14,6 +14,8 @@ use tokio::runtime::Handle;
 use crate::answer_cache::{AnswerCache, CacheSkip};
 use crate::cache_slot::CacheSlot;
 use crate::live::{AnswerOrigin, LiveAnswer};
+use crate::meaning::{AuditCase, MeaningQuestion};
+use crate::sentences::SentenceVector;
 
 /// Losses that another answer to the request may not have: they come of the moment, of money, or of
 /// the choice among backends.
@@ -37,6 +39,17 @@ pub(crate) struct Recording {
     /// The models that the request is meant for, by the catalog's names; empty where the gateway
     /// chooses.
     models: Vec<String>,
+    /// The question by its meaning, where the semantic layer has a part in the request.
+    meaning: Mutex<Option<Box<MeaningNote>>>,
+}
+
+/// What the semantic layer does with an answer once it has ended.
+pub(crate) struct MeaningNote {
+    pub(crate) question: MeaningQuestion,
+    /// `None` where it was not made in time.
+    pub(crate) vector: Option<SentenceVector>,
+    /// The stored answer that the live one is compared with.
+    pub(crate) audit: Option<AuditCase>,
 }
 
 impl Recording {
@@ -54,7 +67,14 @@ impl Recording {
             tenant,
             cache,
             models,
+            meaning: Mutex::default(),
         }
+    }
+
+    /// Notes what the semantic layer does with the answer.
+    pub(crate) fn note_meaning(&self, note: MeaningNote) {
+        let mut meaning = self.meaning.lock().unwrap_or_else(PoisonError::into_inner);
+        *meaning = Some(Box::new(note));
     }
 
     /// The place of the request in the cache.
@@ -79,11 +99,44 @@ impl Recording {
 
     /// Stores the answer of a request that has ended, where it may be stored.
     pub(crate) fn store(&self, receipt: &Receipt, now_ms: u64) {
-        if !self.slot.wish.stores() {
-            return;
-        }
-        if let Err(skip) = self.try_store(receipt, now_ms) {
+        let stored = match self.slot.wish.stores() {
+            true => self.try_store(receipt, now_ms),
+            false => Err(CacheSkip::Never(Never::NoStore)),
+        };
+        let is_stored = stored.is_ok();
+        if let Err(skip) = stored
+            && self.slot.wish.stores()
+        {
             self.cache.not_stored(skip);
+        }
+        let mut meaning = self.meaning.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(note) = meaning.take() else {
+            return;
+        };
+        drop(meaning);
+        let MeaningNote {
+            question,
+            vector,
+            audit,
+        } = *note;
+        if let Some(case) = audit {
+            self.compare(case, receipt.outcome);
+        }
+        if is_stored {
+            self.cache.index(self.slot.key, question, vector);
+        }
+    }
+
+    /// Compares a stored answer with this one, where it is whole.
+    fn compare(&self, case: AuditCase, outcome: Outcome) {
+        let meaning = Arc::clone(self.cache.meaning());
+        match self
+            .live
+            .complete()
+            .filter(|_| outcome == Outcome::Finished)
+        {
+            Some((_, live)) => meaning.judge(case, &live),
+            None => meaning.unjudged(&case),
         }
     }
 

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use bardo_access::{Admission, BoxFuture, LimitRequest, LimitStore, Throttled};
+use bardo_cache::semantic::AuditReport;
 use bardo_ledger::Holds;
 use bardo_types::clock::{Clock, SystemClock};
 use bardo_types::fault::Fault;
+use bardo_types::ids::AccountId;
 use bardo_types::receipt::Receipt;
 
 /// Takes receipts and turns them into logs, events and metrics. Must not block.
@@ -24,6 +26,29 @@ pub trait EventSink: Send + Sync {
     /// A request was refused because nobody priced the model: an operator has to look.
     fn unpriced(&self, model: &str) {
         let _ = model;
+    }
+
+    /// A stored answer of an account was compared with a live one, for the error of the semantic
+    /// cache.
+    fn audited(
+        &self,
+        account: &AccountId,
+        domain: &'static str,
+        agrees: bool,
+        report: &AuditReport,
+    ) {
+        let _ = (account, domain, agrees, report);
+    }
+
+    /// A domain of the semantic cache began to serve hits, or ceased to, by an audit of an account.
+    fn domain_changed(
+        &self,
+        account: &AccountId,
+        domain: &'static str,
+        serves: bool,
+        report: &AuditReport,
+    ) {
+        let _ = (account, domain, serves, report);
     }
 
     /// The books did not take a settlement at once; it is tried again until they do.

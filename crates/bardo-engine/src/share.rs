@@ -134,6 +134,7 @@ fn found(origin: &AnswerOrigin, body: FoundBody) -> FoundAnswer {
             degraded: origin.degraded.clone(),
             charge: MicroUsd::ZERO,
             age: None,
+            similarity: None,
             is_shared: true,
         },
         class: origin.class,

@@ -1,5 +1,8 @@
 //! What operators and accounts see of stored answers, and what they remove.
 
+mod evidence;
+mod semantic;
+
 use bardo_cache::scope::Namespace;
 use bardo_cache::sealed::Sealer;
 use bardo_cache::store::{Flush, Stats};
@@ -11,6 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+pub(crate) use self::evidence::EvidenceFile;
+pub(crate) use self::semantic::{explained, explained_words, stats_words, told};
 use crate::operator::{Operator, OperatorError};
 
 /// What encrypts answers of class `private`, under a key that is new and never leaves the process.
@@ -190,6 +195,7 @@ pub(crate) fn stats(cache: &AnswerCache) -> Value {
     };
     shown["bypassed"] = reasons(&counts.bypassed);
     shown["unstored"] = reasons(&counts.unstored);
+    shown["semantic"] = semantic::stats(&cache.meaning().counts());
     let largest = store.tenants().into_iter().take(SHOWN);
     let accounts = largest.map(|account| {
         let mut row = figures(&store.stats_of(&account));
@@ -209,6 +215,7 @@ fn figures(stats: &Stats) -> Value {
         "bytes": stats.bytes,
         "hits": stats.hits,
         "misses": stats.misses,
+        "semantic_hits": stats.similar,
         "hit_rate": rate,
         "stored": stats.stored,
         "evicted": stats.evicted,
@@ -237,6 +244,7 @@ pub(crate) fn gauges(cache: &AnswerCache) -> CacheGauges {
         ],
         bypassed: counts.bypassed,
         unstored: counts.unstored,
+        semantic: semantic::gauges(cache.meaning().counts()),
     }
 }
 

@@ -13,8 +13,9 @@ use serde_json::Value;
 pub(crate) use layers::{Layer, Layers};
 pub(crate) use raw::{
     BACKENDS, BankrConfig, CacheConfig, Config, DirectKey, DirectProvider, LimitsConfig, ModeName,
-    OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawCacheScope, RawDurability,
-    RawMinPFallback, RefusedPhrasesConfig, ServiceConfig, StoreConfig, known_backend, usd,
+    OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawAuditMode, RawCacheScope,
+    RawDomain, RawDurability, RawMinPFallback, RefusedPhrasesConfig, SemanticCacheConfig,
+    ServiceConfig, StoreConfig, known_backend, usd,
 };
 
 /// The defaults, as documented text.

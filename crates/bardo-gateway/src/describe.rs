@@ -41,6 +41,9 @@ mod named {
         HeaderName::from_static(names::UPSTREAM_REQUEST_ID);
     pub(super) const CACHE: HeaderName = HeaderName::from_static(names::CACHE);
     pub(super) const CACHE_AGE: HeaderName = HeaderName::from_static(names::CACHE_AGE);
+    pub(super) const CACHE_SIMILARITY: HeaderName =
+        HeaderName::from_static(names::CACHE_SIMILARITY);
+    pub(super) const CACHE_REASON: HeaderName = HeaderName::from_static(names::CACHE_REASON);
     pub(super) const COST_ESTIMATE: HeaderName = HeaderName::from_static(names::COST_ESTIMATE);
     pub(super) const COST: HeaderName = HeaderName::from_static(names::COST);
     pub(super) const COST_USD: HeaderName = HeaderName::from_static(names::COST_USD);
@@ -137,6 +140,14 @@ pub(crate) fn describe(head: &AnswerHead, dialect: Dialect, headers: &mut Header
     if let Some(age) = head.cache_age {
         show(headers, named::CACHE_AGE, age.as_secs());
     }
+    if let Some(similarity) = head.cache_similarity {
+        let (whole, rest) = (similarity / 1_000, similarity % 1_000);
+        let decimal = format_args!("{whole}.{rest:03}");
+        show(headers, named::CACHE_SIMILARITY, decimal);
+    }
+    if let Some(reason) = &head.cache_reason {
+        insert(headers, named::CACHE_REASON, reason);
+    }
     if let Some(estimate) = head.estimate {
         show(headers, named::COST_ESTIMATE, estimate);
     }
@@ -181,8 +192,8 @@ pub(crate) const TRAILERS: &str =
 pub(crate) const LATE_TRAILERS: &str = "x-bardo-cost, x-bardo-cost-usd, x-bardo-savings, \
     x-bardo-spread, x-bardo-balance, x-bardo-model-requested, x-bardo-model, x-bardo-provider, \
     x-bardo-degraded, x-bardo-warnings, x-bardo-verification, x-bardo-tee, x-bardo-optimizations, \
-    x-bardo-upstream-request-id, x-bardo-cache, x-bardo-cache-age, x-bardo-cost-estimate, \
-    x-bardo-billed, \
+    x-bardo-upstream-request-id, x-bardo-cache, x-bardo-cache-age, x-bardo-cache-similarity, \
+    x-bardo-cache-reason, x-bardo-cost-estimate, x-bardo-billed, \
     x-bardo-price, x-bardo-balance-warning";
 
 /// Whether the caller takes trailers.

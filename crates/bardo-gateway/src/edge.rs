@@ -67,6 +67,8 @@ pub(crate) struct EdgePolicy {
 
 /// Handles requests on the data listener.
 pub(crate) struct Edge {
+    #[cfg(feature = "embedder")]
+    pub(crate) embedder: Arc<bardo_embed::Embedder>,
     pub(crate) engine: Arc<Engine>,
     pub(crate) policy: ArcSwap<EdgePolicy>,
     pub(crate) draining: AtomicBool,
@@ -165,6 +167,7 @@ impl Edge {
                 self.work(caller, task, detect, head, body).await
             }
             ApiRoute::Explain => self.explain(caller, head, body).await,
+            ApiRoute::ExplainCache => self.explain_cache(caller, head, body).await,
             ApiRoute::Health => Ok(self.health()),
             ApiRoute::ChangeCaps => self.change_caps(caller, &head.headers, body).await,
             ApiRoute::FlushCache => self.flush_cache(caller, head).await,
@@ -377,6 +380,42 @@ impl Edge {
         head: &http::request::Parts,
         body: Incoming,
     ) -> Result<ApiReply, Problem> {
+        let received = self.received_to_explain(caller, head, body).await?;
+        let row = explain::subsystem(&received);
+        let explained = self.engine.explain(received).map_err(Problem::from)?;
+        if explain::wants_text(&head.headers) {
+            let page = explain::shown(explained, row.as_deref(), |view| {
+                explain::words(view, explain::WIDTH)
+            });
+            return Ok(page_reply(page));
+        }
+        let body = explain::shown(explained, row.as_deref(), explain::body);
+        Ok(json_reply(StatusCode::OK, body))
+    }
+
+    /// Explains which stored answer a request would get, in the same two forms.
+    async fn explain_cache(
+        &self,
+        caller: &mut Caller,
+        head: &http::request::Parts,
+        body: Incoming,
+    ) -> Result<ApiReply, Problem> {
+        let received = self.received_to_explain(caller, head, body).await?;
+        let explained = self.engine.explain_cache(received).await;
+        let explained = explained.map_err(Problem::from)?;
+        if explain::wants_text(&head.headers) {
+            return Ok(page_reply(caches::explained_words(&explained)));
+        }
+        Ok(json_reply(StatusCode::OK, caches::explained(&explained)))
+    }
+
+    /// Reads a request that is explained and not carried out.
+    async fn received_to_explain(
+        &self,
+        caller: &mut Caller,
+        head: &http::request::Parts,
+        body: Incoming,
+    ) -> Result<Received, Problem> {
         let headers = &head.headers;
         let limits = self.policy.load().limits.clone();
         let principal = self.authenticate(caller, headers, Access::Read).await?;
@@ -385,20 +424,7 @@ impl Edge {
             .body(headers, body, &principal, &limits, &mut room)
             .await?;
         caller.dialect = explain::dialect(&body, headers.contains_key("anthropic-version"));
-        let received = received(caller, Task::Generate, headers, body, principal);
-        let row = explain::subsystem(&received);
-        let explained = self.engine.explain(received).map_err(Problem::from)?;
-        if explain::wants_text(headers) {
-            let page = explain::shown(explained, row.as_deref(), |view| {
-                explain::words(view, explain::WIDTH)
-            });
-            let mut reply = whole(page.into());
-            let text = HeaderValue::from_static("text/plain; charset=utf-8");
-            reply.headers_mut().insert(CONTENT_TYPE, text);
-            return Ok(reply);
-        }
-        let body = explain::shown(explained, row.as_deref(), explain::body);
-        Ok(json_reply(StatusCode::OK, body))
+        Ok(received(caller, Task::Generate, headers, body, principal))
     }
 
     fn read(
@@ -463,6 +489,14 @@ impl Edge {
         }
     }
 
+    /// The embedding model and whether it is in memory; null in a build without one.
+    pub(crate) fn embedding(&self) -> serde_json::Value {
+        #[cfg(feature = "embedder")]
+        return crate::vectors::state(&self.embedder);
+        #[cfg(not(feature = "embedder"))]
+        serde_json::Value::Null
+    }
+
     fn health(&self) -> ApiReply {
         let (status, word) = self.readiness();
         json_reply(
@@ -470,6 +504,14 @@ impl Edge {
             serde_json::json!({ "status": word, "version": env!("CARGO_PKG_VERSION") }),
         )
     }
+}
+
+/// A page of text.
+fn page_reply(page: String) -> ApiReply {
+    let mut reply = whole(page.into());
+    let text = HeaderValue::from_static("text/plain; charset=utf-8");
+    reply.headers_mut().insert(CONTENT_TYPE, text);
+    reply
 }
 
 /// A request for the engine.

@@ -255,7 +255,7 @@ impl Ops {
         let (code, word) = self.edge.readiness();
         let backends = Backends::of(&self.edge.engine);
         let (mode, down) = backends.mode();
-        let body = json!({ "status": word, "store": store, "mode": mode, "down": down });
+        let body = json!({ "status": word, "store": store, "mode": mode, "down": down, "embedding": self.edge.embedding() });
         json_reply(code, body)
     }
 

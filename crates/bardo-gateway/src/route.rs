@@ -18,6 +18,8 @@ pub(crate) enum ApiRoute {
     },
     /// Why a request would go where it would go.
     Explain,
+    /// Says which stored answer a request would get.
+    ExplainCache,
     /// Something that the caller reads.
     Read(ReadRoute),
     /// New caps for the caller's key.
@@ -98,7 +100,8 @@ pub(crate) fn route(method: &Method, path: &str) -> ApiRoute {
         },
         "completions" => ApiRoute::WrongMethod("POST"),
         "route/explain" if method == Method::POST => ApiRoute::Explain,
-        "route/explain" => ApiRoute::WrongMethod("POST"),
+        "cache/explain" if method == Method::POST => ApiRoute::ExplainCache,
+        "route/explain" | "cache/explain" => ApiRoute::WrongMethod("POST"),
         "models" if is_read(method) => ApiRoute::Read(ReadRoute::Models),
         "models" => ApiRoute::WrongMethod("GET"),
         "health/live" | "health/ready" | "healthz" | "health" | "health/liveliness"

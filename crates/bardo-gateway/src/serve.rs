@@ -222,8 +222,12 @@ fn edge(
     };
     let engine = Engine::new(snapshot, transport.clone(), services).with_cache(cache);
     #[cfg(feature = "embedder")]
-    let engine = engine.with_vectors(Arc::new(crate::vectors::BuiltIn::new()));
+    let embedder = crate::vectors::embedder();
+    #[cfg(feature = "embedder")]
+    let engine = crate::vectors::share(&embedder, engine, &loaded.config.cache.semantic);
     Ok(Arc::new(Edge {
+        #[cfg(feature = "embedder")]
+        embedder,
         bodies: BodyBudget::default(),
         engine: Arc::new(engine),
         policy: ArcSwap::from_pointee(policy),

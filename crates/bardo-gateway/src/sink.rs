@@ -3,13 +3,20 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use bardo_cache::semantic::AuditReport;
 use bardo_engine::EventSink;
 use bardo_telemetry::Metrics;
+use bardo_types::calendar::rfc3339;
+use bardo_types::clock::{Clock as _, SystemClock};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::feature::Feature;
+use bardo_types::ids::AccountId;
 use bardo_types::receipt::{Outcome, Receipt};
 use bardo_wire::receipt::to_json;
 
+use serde_json::{Value, json};
+
+use crate::caches;
 use crate::events::{Bus, Event, OwnerMessages, outcome, started, told};
 
 /// Logs, counts and tells.
@@ -65,6 +72,42 @@ impl EventSink for Sink {
         }
     }
 
+    fn audited(
+        &self,
+        account: &AccountId,
+        domain: &'static str,
+        agrees: bool,
+        report: &AuditReport,
+    ) {
+        let mut told = caches::told(domain, report);
+        told["agrees"] = json!(agrees);
+        self.tell_of_cache(account, "cache.audit", told);
+    }
+
+    fn domain_changed(
+        &self,
+        account: &AccountId,
+        domain: &'static str,
+        serves: bool,
+        report: &AuditReport,
+    ) {
+        let bound = report.bound;
+        if serves {
+            tracing::info!(domain, bound, "the semantic cache serves this domain");
+        } else {
+            tracing::warn!(
+                domain,
+                bound,
+                "the semantic cache stopped this domain: stored answers differ from live ones too often"
+            );
+        }
+        let name = match serves {
+            true => "cache.domain_serving",
+            false => "cache.domain_stopped",
+        };
+        self.tell_of_cache(account, name, caches::told(domain, report));
+    }
+
     fn unpriced(&self, model: &str) {
         tracing::error!(
             model,
@@ -98,6 +141,17 @@ fn own_words(fault: &Fault) -> &str {
 }
 
 impl Sink {
+    fn tell_of_cache(&self, account: &AccountId, name: &'static str, mut told: Value) {
+        if self.bus.is_heard() {
+            told["timestamp"] = json!(rfc3339(SystemClock.now_ms()));
+            self.bus.tell(Event {
+                account: account.clone(),
+                name,
+                json: told.to_string().into(),
+            });
+        }
+    }
+
     fn tell(&self, receipt: &Receipt, message: Option<&str>) {
         let tell = |name, json: String| {
             self.bus.tell(Event {

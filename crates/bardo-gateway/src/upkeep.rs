@@ -9,6 +9,7 @@ use std::time::Duration;
 use bardo_engine::Engine;
 use bardo_types::clock::{Clock as _, SystemClock};
 
+use crate::caches::EvidenceFile;
 use crate::control::Control;
 use crate::stores::{ProcessStores, tell_unavailable};
 
@@ -26,7 +27,8 @@ pub(crate) fn start(
     folder: &Path,
     keep_receipts: Duration,
 ) {
-    tokio::spawn(sweep(Arc::clone(engine)));
+    let evidence = EvidenceFile::restore(engine.cache(), folder);
+    tokio::spawn(sweep(Arc::clone(engine), evidence));
     tokio::spawn(expire(stores.clone()));
     tokio::spawn(prune(stores.clone(), keep_receipts));
     // Several gateways on one Postgres have a folder each, or share the socket of the last.
@@ -40,12 +42,27 @@ pub(crate) fn start(
     }
 }
 
-/// Removes stored answers that have expired, which only take room.
-async fn sweep(engine: Arc<Engine>) {
+/// Removes stored answers that have expired, which only take room, and writes the evidence of audits,
+/// once more when the process ends.
+async fn sweep(engine: Arc<Engine>, evidence: EvidenceFile) {
+    let mut kept = KeptEvidence { engine, evidence };
     let mut tick = tokio::time::interval(SWEEP);
     loop {
         tick.tick().await;
-        engine.cache().store().sweep(SystemClock.now_ms());
+        kept.engine.cache().store().sweep(SystemClock.now_ms());
+        kept.evidence.store(kept.engine.cache());
+    }
+}
+
+/// Evidence that is written when it is dropped.
+struct KeptEvidence {
+    engine: Arc<Engine>,
+    evidence: EvidenceFile,
+}
+
+impl Drop for KeptEvidence {
+    fn drop(&mut self) {
+        self.evidence.store(self.engine.cache());
     }
 }
 

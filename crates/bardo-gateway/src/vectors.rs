@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_access::BoxFuture;
-use bardo_embed::{Embedded, Embedder, ModelSpec, Skip};
-use bardo_engine::OwnVectors;
+use bardo_cache::semantic::DIMENSIONS;
+use bardo_embed::{Embedded, Embedder, EmbedderStatus, ModelSpec, Skip};
+use bardo_engine::{Engine, OwnVectors, SentenceVector, SentenceVectors};
 use bardo_providers::{BUILT_IN, Endpoint};
 use bardo_router::{BackendModels, BackendSpec, ModelFilter, RosterBuilder, Terms};
 use bardo_types::fault::{Fault, FaultClass};
@@ -18,6 +19,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
+
+use crate::config::SemanticCacheConfig;
 
 /// Name of the model in requests and lists.
 const MODEL: &str = "local/all-MiniLM-L6-v2";
@@ -69,16 +72,74 @@ pub(crate) fn backend(roster: &mut RosterBuilder) -> Arc<Endpoint> {
     Arc::new(Endpoint::built_in())
 }
 
-/// The model in this program. It is loaded when a first text comes.
-pub(crate) struct BuiltIn {
-    embedder: Embedder,
+/// The model in this program, loaded when a first text comes. `/v1/embeddings` and the semantic
+/// cache share it.
+pub(crate) fn embedder() -> Arc<Embedder> {
+    Arc::new(Embedder::new(ModelSpec::minilm(), QUEUE_MAX))
+}
+
+/// Gives an engine the model, for its backend in this program and for its semantic cache.
+pub(crate) fn share(
+    embedder: &Arc<Embedder>,
+    engine: Engine,
+    semantic: &SemanticCacheConfig,
+) -> Engine {
+    let sentences = Sentences(Arc::clone(embedder));
+    engine.cache().meaning().embed_with(Arc::new(sentences));
+    if semantic.enabled && semantic.warm {
+        embedder.warm();
+    }
+    engine.with_vectors(Arc::new(BuiltIn::new(Arc::clone(embedder))))
+}
+
+/// The name and the state of a model, for those who watch the gateway.
+pub(crate) fn state(embedder: &Embedder) -> Value {
+    let state = match embedder.status() {
+        EmbedderStatus::Cold => "cold",
+        EmbedderStatus::Loading => "loading",
+        EmbedderStatus::Ready => "warm",
+        EmbedderStatus::Resting(_) => "failed",
+    };
+    json!({ "model": embedder.spec().name, "state": state })
+}
+
+/// Vectors for the semantic cache.
+struct Sentences(Arc<Embedder>);
+
+impl SentenceVectors for Sentences {
+    fn vector<'a>(
+        &'a self,
+        text: &'a str,
+        tokens_max: usize,
+        at_most: Duration,
+    ) -> BoxFuture<'a, Result<SentenceVector, &'static str>> {
+        Box::pin(async move {
+            let made = self.0.embed(text.to_owned(), tokens_max, at_most).await;
+            let made = made.map_err(|skip| skip.label())?;
+            let vector: Box<[i8; DIMENSIONS]> = made
+                .vector
+                .quantized()
+                .into_boxed_slice()
+                .try_into()
+                .map_err(|_| "failed")?;
+            Ok(SentenceVector {
+                vector,
+                namespace: made.namespace,
+            })
+        })
+    }
+}
+
+/// The model in this program as a backend.
+struct BuiltIn {
+    embedder: Arc<Embedder>,
     permits: Semaphore,
 }
 
 impl BuiltIn {
-    pub(crate) fn new() -> Self {
+    fn new(embedder: Arc<Embedder>) -> Self {
         Self {
-            embedder: Embedder::new(ModelSpec::minilm(), QUEUE_MAX),
+            embedder,
             permits: Semaphore::new(REQUESTS_MAX),
         }
     }
@@ -293,7 +354,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_busy_model_is_a_refusal_with_a_time_to_retry() {
-        let built_in = BuiltIn::new();
+        let built_in = BuiltIn::new(embedder());
         let _all = built_in.permits.acquire_many(8).await.expect("permits");
         let refused = built_in.vectors(br#"{"input":"x"}"#, WAIT_MAX).await;
         let fault = refused.expect_err("no permit is left");

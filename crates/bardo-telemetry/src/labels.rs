@@ -68,6 +68,19 @@ pub(crate) struct CacheReasonLabels {
     pub(crate) reason: &'static str,
 }
 
+/// Labels of a domain of the semantic cache.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct CacheDomainLabels {
+    pub(crate) domain: &'static str,
+}
+
+/// Labels of the audits of a domain, by result.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct CacheAuditLabels {
+    pub(crate) domain: &'static str,
+    pub(crate) result: &'static str,
+}
+
 /// Labels of a refusal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct RefusedLabels {

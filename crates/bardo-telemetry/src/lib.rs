@@ -10,5 +10,5 @@ mod labels;
 mod metrics;
 mod prompt_caches;
 
-pub use caches::CacheGauges;
+pub use caches::{CacheGauges, SemanticDomainGauges, SemanticGauges};
 pub use metrics::{BackendGauges, Gauges, LatencyGauge, Metrics};

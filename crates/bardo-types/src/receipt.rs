@@ -307,6 +307,12 @@ pub struct Receipt {
     pub saved_usage: Option<Usage>,
     /// Time since a stored answer was made; `None` where none was served.
     pub cache_age: Option<Duration>,
+    /// Likeness of both questions in thousandths, where the stored answer was made for the same
+    /// question in other words.
+    pub cache_similarity: Option<u16>,
+    /// Why no stored answer was served, in words without any of the request; `None` where one was,
+    /// or the cache had no part in the request.
+    pub cache_reason: Option<Cow<'static, str>>,
     /// The usage was counted here, because the provider did not report it.
     pub estimated: bool,
     /// The party that pays for the request.

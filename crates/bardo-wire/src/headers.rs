@@ -23,6 +23,10 @@ pub const VERIFICATION: &str = "x-bardo-verification";
 pub const CACHE: &str = "x-bardo-cache";
 /// Seconds since a stored answer was made; absent where a provider was called.
 pub const CACHE_AGE: &str = "x-bardo-cache-age";
+/// Likeness of the stored question and this one, where they differ in words: 1 for equal meaning.
+pub const CACHE_SIMILARITY: &str = "x-bardo-cache-similarity";
+/// Why no stored answer was served, where the cache has a part in the request.
+pub const CACHE_REASON: &str = "x-bardo-cache-reason";
 /// The dialect that was detected, where the path does not tell.
 pub const DIALECT: &str = "x-bardo-dialect";
 /// The gateway's own id of the request, which is never used twice; callers may repeat theirs.

@@ -147,10 +147,13 @@ fn whole(receipt: &Receipt, object: &mut Object<'_>) {
         Some(usage) => object.nest("saved_usage", |object| write_usage(usage, false, object)),
         None => object.set("saved_usage", None::<u64>),
     };
+    let similarity = receipt.cache_similarity.map(thousandths);
     object
         .nest("cost", |object| write_cost(receipt, object))
         .set("cache", &*receipt.cache)
         .set("cache_age_s", receipt.cache_age.map(|age| age.as_secs()))
+        .set("cache_similarity", similarity.as_deref())
+        .set("cache_reason", receipt.cache_reason.as_deref())
         .list("degraded", &receipt.degraded, |lost, out| {
             inner(out, |object| {
                 object
@@ -172,6 +175,11 @@ fn whole(receipt: &Receipt, object: &mut Object<'_>) {
     object
         .nest("timings_ms", |object| write_timings(receipt, object))
         .nest("timings_us", |object| write_stages(receipt, object));
+}
+
+/// A share of one thousand as a decimal.
+fn thousandths(number: u16) -> String {
+    format!("{}.{:03}", number / 1_000, number % 1_000)
 }
 
 fn write_usage(usage: &Usage, estimated: bool, object: &mut Object<'_>) {

@@ -307,14 +307,14 @@ fn a_member_that_is_nearly_a_hint_is_refused_to_the_strict() {
 
 #[test]
 fn hints_without_effect_are_said() {
-    for json in [r#"{"domain":"defi"}"#, r#"{"batch":true}"#] {
+    for json in [r#"{"clade_id":"c"}"#, r#"{"batch":true}"#] {
         let hints = of_body(json);
         let [said] = warnings(&hints) else {
             panic!("{json}: {hints:?}");
         };
         assert!(said.ends_with("has no effect yet"), "{said}");
     }
-    let neutral = r#"{"transforms":"none","batch":false,"ephemeral":[]}"#;
+    let neutral = r#"{"transforms":"none","batch":false,"ephemeral":[],"domain":"defi"}"#;
     assert_eq!(warnings(&of_body(neutral)), [""; 0]);
 }
 
@@ -322,6 +322,7 @@ fn hints_without_effect_are_said() {
 fn a_word_that_the_cache_does_not_know_is_refused_in_headers_and_bodies() {
     for (word, hint) in [
         ("default", Wish::Default),
+        ("Semantic", Wish::Semantic),
         ("No_Store", Wish::NoStore),
         ("no-cache", Wish::NoCache),
         (" only-if-cached ", Wish::OnlyIfCached),

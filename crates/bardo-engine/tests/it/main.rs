@@ -15,6 +15,7 @@ mod refusals;
 mod routing;
 mod settling_first;
 mod sharing;
+mod similar;
 mod stages;
 mod unfunded;
 mod world;

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use bardo_cache::scope::Scope;
+use bardo_cache::semantic::{AuditMode, AuditRules, Domain};
 use bardo_cache::store::Limits;
 use bardo_cache::ttl::Lifetimes;
-use bardo_engine::{CachePolicy, EpochEvents};
+use bardo_engine::{CachePolicy, EpochEvents, SemanticPolicy};
 use bardo_providers::BaseUrl;
 use bardo_router::{BankrPolicy, Mode, Policy, Subsystems, Weights};
 use bardo_types::backend::BackendName;
@@ -15,7 +16,9 @@ use bardo_types::subsystem::Subsystem;
 use serde_json::Number;
 
 use crate::config::units::{ByteSize, Span};
-use crate::config::{BACKENDS, BankrConfig, Config, ModeName, RawCacheScope, usd};
+use crate::config::{
+    BACKENDS, BankrConfig, Config, ModeName, RawAuditMode, RawCacheScope, RawDomain, usd,
+};
 
 /// The default budget for the searches of a cycle.
 const USUAL_BUDGET: MicroUsd = MicroUsd::new(50_000);
@@ -438,6 +441,40 @@ pub(super) fn caching(config: &Config) -> CachePolicy {
             },
             ..Limits::default()
         },
+        semantic: semantic(config),
         revision: config.revision.clone(),
+    }
+}
+
+/// The policy of answers to the same question in other words.
+fn semantic(config: &Config) -> SemanticPolicy {
+    let semantic = &config.cache.semantic;
+    SemanticPolicy {
+        enabled: semantic.enabled,
+        deadline: semantic.deadline.0,
+        entries: semantic.max_entries,
+        #[expect(clippy::cast_possible_truncation, reason = "between 0 and 1")]
+        min_similarity: semantic.min_similarity as f32,
+        golem_domains: semantic.golem_domains.iter().map(domain).collect(),
+        rules: AuditRules {
+            mode: match semantic.mode {
+                RawAuditMode::Guarded => AuditMode::Guarded,
+                RawAuditMode::Verified => AuditMode::Verified,
+            },
+            max_error: semantic.max_error,
+            share: semantic.audit_share,
+            first: semantic.first_audits,
+            audits_per_day: semantic.audits_per_day,
+            ..AuditRules::default()
+        },
+    }
+}
+
+const fn domain(named: &RawDomain) -> Domain {
+    match named {
+        RawDomain::Reference => Domain::Reference,
+        RawDomain::Market => Domain::Market,
+        RawDomain::Strategy => Domain::Strategy,
+        RawDomain::Unknown => Domain::Unknown,
     }
 }

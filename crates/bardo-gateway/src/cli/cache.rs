@@ -1,10 +1,13 @@
 //! `cache`: the stored answers of a running server.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use super::route::{self, DryRun};
 use super::{CliFailure, Common, say};
-use crate::caches::FlushOrder;
+use crate::caches::{FlushOrder, stats_words};
 use crate::control;
 use crate::stores::data_folder;
 
@@ -14,6 +17,9 @@ pub(super) enum CacheVerb {
     Stats(StatsArgs),
     /// Remove stored answers from the running server.
     Flush(FlushArgs),
+    /// Show which stored answer a request would get, or why none. This is a dry run: it calls no
+    /// backend and costs nothing.
+    Explain(CacheExplainArgs),
 }
 
 #[derive(Args)]
@@ -55,8 +61,35 @@ pub(super) struct FlushArgs {
     market: bool,
 }
 
+/// Options of `cache explain`.
+#[derive(Args)]
+pub(super) struct CacheExplainArgs {
+    #[command(flatten)]
+    common: Common,
+    /// File with a request body in any dialect; `-` reads standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Address of the running server.
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8402")]
+    url: String,
+    /// API key for that server [default: the variable BARDO_KEY or BARDO_API_KEY].
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+}
+
 pub(super) fn run(verb: CacheVerb) -> Result<(), CliFailure> {
     let (common, order) = match verb {
+        CacheVerb::Explain(args) => {
+            let body = route::read(&args.file)?;
+            let asked = DryRun {
+                url: &args.url,
+                path: "cache/explain",
+                key: args.key.as_deref(),
+                json: args.common.json,
+            };
+            say(asked.ask(&body)?.trim_end());
+            return Ok(());
+        }
         CacheVerb::Stats(args) => (args.common, json!({ "stats": { "account": args.account } })),
         CacheVerb::Flush(args) => {
             let order = FlushOrder {
@@ -123,6 +156,13 @@ fn words(answer: &Value) -> Vec<String> {
             answer["stored"], answer["evicted"], answer["expired"], answer["flushed"]
         ),
     ];
+    let similar = answer["semantic_hits"].as_u64().unwrap_or(0);
+    if similar > 0 {
+        lines.push(format!(
+            "semantic  {similar} answers to the same question in other words"
+        ));
+    }
+    lines.extend(stats_words(&answer["semantic"]));
     if let Some(followed) = answer["followed"].as_u64() {
         lines.push(format!(
             "shared    {followed} answers of identical requests at the same time"

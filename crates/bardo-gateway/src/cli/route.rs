@@ -220,12 +220,17 @@ impl ExplainArgs {
 pub(super) fn run(verb: RouteVerb) -> Result<(), CliFailure> {
     let RouteVerb::Explain(args) = verb;
     let body = args.request()?;
-    let runtime = serve::runtime()?;
     if let Some(url) = &args.url {
-        let told = runtime.block_on(ask(url, &args, &body))?;
-        say(told.trim_end());
+        let asked = DryRun {
+            url,
+            path: "route/explain",
+            key: args.key.as_deref(),
+            json: args.common.json,
+        };
+        say(asked.ask(&body)?.trim_end());
         return Ok(());
     }
+    let runtime = serve::runtime()?;
     let (explained, row, lists) = runtime.block_on(decide(&args, &body))?;
     let is_refused = explained.explanation.outcome.is_err();
     let text = explain::shown(explained, row.as_deref(), |view| {
@@ -357,55 +362,87 @@ or with a configuration:
     Ok((explained, row, source))
 }
 
-/// Asks a running server, which knows the health of its backends.
-async fn ask(url: &str, args: &ExplainArgs, body: &Value) -> Result<String, String> {
-    let refuse = |reason: String| format!("{url}: {reason}");
-    let base = BaseUrl::parse(url).map_err(|error| refuse(error.to_string()))?;
-    let origin = Origin::new(&base, true);
-    let path = format!("{}/v1/route/explain", base.path.trim_end_matches("/v1"));
-    let mut request = Request::new(Full::new(Bytes::from(body.to_string())));
-    *request.method_mut() = Method::POST;
-    *request.uri_mut() = path
-        .parse()
-        .map_err(|_| refuse("this is not a URL".to_owned()))?;
-    let headers = request.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Ok(host) = HeaderValue::from_str(&origin.authority()) {
-        headers.insert(HOST, host);
+/// A question to a running server about a request that is not carried out.
+pub(super) struct DryRun<'a> {
+    /// Address of the server.
+    pub(super) url: &'a str,
+    /// The endpoint below `/v1/`.
+    pub(super) path: &'a str,
+    /// The API key of the options.
+    pub(super) key: Option<&'a str>,
+    /// The answer is JSON, not text.
+    pub(super) json: bool,
+}
+
+impl DryRun<'_> {
+    /// Sends a request body and returns what the server says of it.
+    ///
+    /// # Errors
+    /// When the server does not answer or refuses, in words that begin with its address.
+    pub(super) fn ask(&self, body: &Value) -> Result<String, CliFailure> {
+        let runtime = serve::runtime()?;
+        let told = runtime.block_on(async {
+            let told = tokio::time::timeout(Duration::from_secs(30), self.send(body)).await;
+            told.map_err(|_| self.refuse("no answer within 30 seconds"))?
+        });
+        told.map_err(Into::into)
     }
-    let accept = match args.common.json {
-        true => "application/json",
-        false => "text/plain",
-    };
-    headers.insert(ACCEPT, HeaderValue::from_static(accept));
-    let variable = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
-    let key = args.key.clone();
-    let key = key.or_else(|| variable("BARDO_KEY").or_else(|| variable("BARDO_API_KEY")));
-    if let Some(key) = &key {
-        let mut bearer = HeaderValue::from_str(&format!("Bearer {key}"))
-            .map_err(|_| "the key has characters that are not allowed in a header".to_owned())?;
-        bearer.set_sensitive(true);
-        headers.insert(AUTHORIZATION, bearer);
+
+    fn refuse(&self, reason: &str) -> String {
+        format!("{}: {reason}", self.url)
     }
-    let transport = Transport::new(Duration::from_secs(2));
-    let asked = async {
+
+    fn request(&self, base: &BaseUrl, body: &Value) -> Result<Request<Full<Bytes>>, String> {
+        let path = format!("{}/v1/{}", base.path.trim_end_matches("/v1"), self.path);
+        let mut request = Request::new(Full::new(Bytes::from(body.to_string())));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = path.parse().map_err(|_| self.refuse("this is not a URL"))?;
+        let headers = request.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Ok(host) = HeaderValue::from_str(&Origin::new(base, true).authority()) {
+            headers.insert(HOST, host);
+        }
+        let accept = match self.json {
+            true => "application/json",
+            false => "text/plain",
+        };
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        if let Some(key) = self.key() {
+            let mut bearer = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| {
+                "the key has characters that are not allowed in a header".to_owned()
+            })?;
+            bearer.set_sensitive(true);
+            headers.insert(AUTHORIZATION, bearer);
+        }
+        Ok(request)
+    }
+
+    fn key(&self) -> Option<String> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
+        let own = self.key.map(str::to_owned);
+        own.or_else(|| variable("BARDO_KEY").or_else(|| variable("BARDO_API_KEY")))
+    }
+
+    async fn send(&self, body: &Value) -> Result<String, String> {
+        let base = BaseUrl::parse(self.url).map_err(|error| self.refuse(&error.to_string()))?;
+        let request = self.request(&base, body)?;
+        let transport = Transport::new(Duration::from_secs(2));
         let response = transport
-            .send(&origin, request)
+            .send(&Origin::new(&base, true), request)
             .await
-            .map_err(|error| refuse(error.to_string()))?;
+            .map_err(|error| self.refuse(&error.to_string()))?;
         let status = response.status();
-        let body = response.into_body().collect().await;
-        let body = body
-            .map_err(|_| refuse("the connection closed before the end of the answer".to_owned()))?;
+        let body = response
+            .into_body()
+            .collect()
+            .await
+            .map_err(|_| self.refuse("the connection closed before the end of the answer"))?;
         let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
         match status.is_success() {
             true => Ok(text),
-            false => Err(refuse(refusal(status, key.is_some(), &text))),
+            false => Err(self.refuse(&refusal(status, self.key().is_some(), &text))),
         }
-    };
-    tokio::time::timeout(Duration::from_secs(30), asked)
-        .await
-        .map_err(|_| refuse("no answer within 30 seconds".to_owned()))?
+    }
 }
 
 /// A server's refusal in words that name the option of this verb.
@@ -430,7 +467,7 @@ fn refusal(status: StatusCode, has_key: bool, body: &str) -> String {
     }
 }
 
-fn read(path: &Path) -> Result<Value, String> {
+pub(super) fn read(path: &Path) -> Result<Value, String> {
     let text = if path == Path::new("-") {
         let mut text = String::new();
         std::io::stdin()

@@ -20,7 +20,7 @@ use serde::Deserialize;
 use self::auth::Auth;
 pub(crate) use self::auth::PrivyConfig;
 pub(crate) use self::cache::CacheConfig;
-pub(crate) use self::cache::RawCacheScope;
+pub(crate) use self::cache::{RawAuditMode, RawCacheScope, RawDomain, SemanticCacheConfig};
 use self::catalog::CatalogConfig;
 pub(crate) use self::catalog::OwnerModelConfig;
 pub(crate) use self::check::{BACKENDS, known_backend, usd};

@@ -1,7 +1,7 @@
 //! What events there are, and which of them a reader wants.
 
 /// Every event that this gateway tells, by its one name.
-pub(crate) const NAMES: [&str; 20] = [
+pub(crate) const NAMES: [&str; 23] = [
     "inference.start",
     "provider.feature_negotiated",
     "provider.resolved",
@@ -10,6 +10,9 @@ pub(crate) const NAMES: [&str; 20] = [
     "inference.provider_fallback",
     "inference.cache_hit",
     "inference.cache_stats",
+    "cache.audit",
+    "cache.domain_serving",
+    "cache.domain_stopped",
     "inference.reasoning_captured",
     "inference.schema_fallback",
     "inference.schema_validated",

@@ -217,6 +217,8 @@ fn cached(receipt: &Receipt, all: &mut Vec<Told>) {
             json!({
                 "cache_type": &*receipt.cache,
                 "savings_usd": receipt.savings().map(|savings| savings.to_string()),
+                "age_s": receipt.cache_age.map(|age| age.as_secs()),
+                "similarity": receipt.cache_similarity.map(|likeness| f64::from(likeness) / 1_000.0),
             }),
         ));
     }

@@ -39,6 +39,7 @@ mod rig;
 mod routing;
 mod screening;
 mod scripted;
+mod similar;
 mod sse;
 mod timeouts;
 mod told;

@@ -73,6 +73,8 @@ fn receipt() -> Receipt {
             ..Usage::default()
         }),
         cache_age: Some(Duration::from_millis(12_500)),
+        cache_similarity: Some(973),
+        cache_reason: Some("no_entry".into()),
         estimated: false,
         mode: PaymentMode::Prepaid,
         provider_payment: Some(ProviderPayment::ApiKey),

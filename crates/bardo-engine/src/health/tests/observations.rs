@@ -36,6 +36,8 @@ fn receipt(attempts: Vec<Attempt>, outcome: Outcome) -> Receipt {
         usage: None,
         saved_usage: None,
         cache_age: None,
+        cache_similarity: None,
+        cache_reason: None,
         estimated: false,
         mode: PaymentMode::Owner,
         provider_payment: None,

@@ -27,6 +27,8 @@ pub(crate) struct CacheConfig {
     pub(crate) redis_key: Secret,
     /// Answers to identical requests.
     pub(crate) hash: HashCacheConfig,
+    /// Answers to the same question in other words.
+    pub(crate) semantic: SemanticCacheConfig,
 }
 
 /// Callers that share stored answers.
@@ -61,4 +63,56 @@ pub(crate) struct HashCacheConfig {
     pub(crate) market_ttl: Span,
     /// Longest lifetime of answers of privacy class `private`.
     pub(crate) private_ttl: Span,
+}
+
+/// Answers to the same question in other words, for requests, keys and tiers that ask for them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SemanticCacheConfig {
+    /// Compare questions by their meaning where it is asked for.
+    pub(crate) enabled: bool,
+    /// Longest time that a request waits for the vector of its question.
+    pub(crate) deadline: Span,
+    /// Load the embedding model at the start. Otherwise the first question loads it.
+    pub(crate) warm: bool,
+    /// Questions in the index.
+    pub(crate) max_entries: usize,
+    /// Least similarity of a hit, from 0 to 1, where that of its domain is lower.
+    pub(crate) min_similarity: f64,
+    /// Domains that agents with the tier `golem` have without asking.
+    pub(crate) golem_domains: Vec<RawDomain>,
+    /// Evidence that a domain needs before it serves.
+    pub(crate) mode: RawAuditMode,
+    /// Largest share of false hits, at 95 % confidence; from 0.0001 to 0.5.
+    pub(crate) max_error: f64,
+    /// Share of hits that a provider answers too, to compare both answers; from 0 to 1.
+    pub(crate) audit_share: f64,
+    /// First hits of each account in each domain that are all audited.
+    pub(crate) first_audits: u32,
+    /// Most audits of an account in a day.
+    pub(crate) audits_per_day: u32,
+}
+
+/// Domains of questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RawDomain {
+    /// Facts that change seldom: documentation, definitions, support.
+    Reference,
+    /// Analysis of markets.
+    Market,
+    /// Reasoning about strategies.
+    Strategy,
+    /// Every domain that the gateway does not know.
+    Unknown,
+}
+
+/// Evidence that a domain needs before it serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RawAuditMode {
+    /// The evidence that the gateway is shipped with, and that of other domains.
+    Guarded,
+    /// Its own audits.
+    Verified,
 }

@@ -5,7 +5,7 @@ mod routing;
 use bardo_types::ids::AccountId;
 use bardo_types::unit::UnitInterval;
 
-use super::{Config, Providers};
+use super::{Config, Providers, SemanticCacheConfig};
 
 pub(crate) use self::routing::{BACKENDS, known_backend, usd};
 
@@ -17,6 +17,21 @@ fn is_origin(text: &str) -> bool {
             && !host.contains(['/', '*', ' ', '?', '#', '@'])
             && *text == text.to_ascii_lowercase()
     })
+}
+
+/// Checks the settings of the semantic cache.
+fn semantic(semantic: &SemanticCacheConfig) -> Result<(), String> {
+    for (key, share) in [
+        ("min_similarity", semantic.min_similarity),
+        ("audit_share", semantic.audit_share),
+    ] {
+        UnitInterval::try_from(share)
+            .map_err(|error| format!("`cache.semantic.{key}`: {error}"))?;
+    }
+    if !(0.0001..=0.5).contains(&semantic.max_error) {
+        return Err("`cache.semantic.max_error` must be from 0.0001 to 0.5".into());
+    }
+    Ok(())
 }
 
 impl Config {
@@ -105,6 +120,7 @@ impl Config {
                 ));
             }
         }
+        semantic(&self.cache.semantic)?;
         routing::check(self)?;
         Ok(())
     }

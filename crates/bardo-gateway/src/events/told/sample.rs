@@ -97,6 +97,8 @@ pub(crate) fn sample() -> Receipt {
         }),
         saved_usage: None,
         cache_age: None,
+        cache_similarity: None,
+        cache_reason: None,
         estimated: false,
         mode: PaymentMode::Prepaid,
         provider_payment: Some(ProviderPayment::ApiKey),

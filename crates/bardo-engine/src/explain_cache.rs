@@ -1,0 +1,258 @@
+//! Why a request would get a stored answer or none, without asking anybody
+//! (`POST /v1/cache/explain`).
+
+use std::time::Duration;
+
+use bardo_cache::policy::{Never, server_side_member};
+use bardo_cache::semantic::AuditReport;
+use bardo_types::privacy::SecurityClass;
+
+use crate::answer_cache::CacheSkip;
+use crate::cache_slot::CacheSlot;
+use crate::caching::{may_have, slot_of};
+use crate::call::Call;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::received::Received;
+use crate::similar::{MeaningSkip, Similar, thousandths};
+
+/// Time for the vector of a question that is explained.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the cache would do with a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExplainedCache {
+    /// The answer to the identical request.
+    pub hash: ExplainedHash,
+    /// The answer to the same question in other words; `None` where the hash layer has no part in
+    /// the request.
+    pub semantic: Option<ExplainedMeaning>,
+}
+
+/// What the hash layer would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExplainedHash {
+    /// `hit`, `no_entry`, `expired`, `scope`, or the reason why the layer has no part in the
+    /// request.
+    pub result: &'static str,
+    /// The layer has a part in the request.
+    pub eligible: bool,
+    /// One sentence for a person.
+    pub reason: String,
+    /// The member of the request that decided; `None` where there is none.
+    pub member: Option<String>,
+    /// Age of the answer; `None` where none would be served.
+    pub age: Option<Duration>,
+}
+
+/// What the semantic layer would do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExplainedMeaning {
+    /// `hit`, `no_entry`, `similarity`, `guard`, `scope`, `stopped`, or the reason why the layer has
+    /// no part in the request.
+    pub result: &'static str,
+    /// The layer has a part in the request.
+    pub eligible: bool,
+    /// One sentence for a person. It may quote words of the request and of a stored one.
+    pub reason: String,
+    /// The domain of the request; empty where the layer has no part in it.
+    pub domain: &'static str,
+    /// Cosine of the nearest question in thousandths; `None` where there is none.
+    pub similarity: Option<u16>,
+    /// The least cosine of a hit in thousandths; `None` where the layer has no part.
+    pub threshold: Option<u16>,
+    /// The evidence of the domain; `None` where the layer has no part.
+    pub evidence: Option<AuditReport>,
+}
+
+impl Engine {
+    /// Looks a request up as for an answer, and says what was found. Nothing is asked, counted or
+    /// charged.
+    ///
+    /// # Errors
+    /// When the body is malformed.
+    pub async fn explain_cache(&self, received: Received) -> Result<ExplainedCache, EngineError> {
+        let call = self.read(received)?;
+        let slot = match slot_of(&call, &self.memory) {
+            Ok(slot) => slot,
+            Err(skip) => {
+                let hash = self.left_out(&call, skip);
+                return Ok(ExplainedCache {
+                    hash,
+                    semantic: None,
+                });
+            }
+        };
+        let hash = self.found_by_hash(&call, &slot);
+        let semantic = Some(self.found_by_meaning(&call, &slot).await);
+        Ok(ExplainedCache { hash, semantic })
+    }
+
+    fn left_out(&self, call: &Call, skip: CacheSkip) -> ExplainedHash {
+        ExplainedHash {
+            result: skip.as_str(),
+            eligible: false,
+            reason: skip.explain().to_owned(),
+            member: self.member(call, skip),
+            age: None,
+        }
+    }
+
+    /// The member of a request that keeps the cache from having a part in it.
+    fn member(&self, call: &Call, skip: CacheSkip) -> Option<String> {
+        let CacheSkip::Never(never) = skip else {
+            return None;
+        };
+        let name = match never {
+            Never::NoStore => "bardo.cache",
+            Never::NotAsked | Never::Warm => "temperature",
+            Never::Several => "n",
+            Never::Creative | Never::Critical => "bardo.subsystem",
+            Never::Private => "bardo.security_class",
+            Never::Spoken => "modalities",
+            Never::ServerSide => {
+                let request = call.request_body().request(&self.memory).ok()?;
+                return server_side_member(&request).map(str::to_owned);
+            }
+            _ => return None,
+        };
+        Some(name.to_owned())
+    }
+
+    fn found_by_hash(&self, call: &Call, slot: &CacheSlot) -> ExplainedHash {
+        let store = self.cache.store();
+        let now_ms = self.services.clock.now_ms();
+        let reader = slot.reader(&call.principal().account, now_ms);
+        let found = store.get(&slot.key, &reader);
+        let (result, reason, age) = match found {
+            Some(hit) if may_have(call, &hit.entry.model, &hit.entry.provider) => {
+                let age = Duration::from_millis(hit.age_ms);
+                let left = hit.left_ms / 1_000;
+                let reason = format!(
+                    "an answer to the identical request is stored, {} s old; it expires in {left} s",
+                    age.as_secs()
+                );
+                ("hit", reason, Some(age))
+            }
+            Some(_) => (
+                "scope",
+                "an answer is stored, and the key may not use its model or backend".to_owned(),
+                None,
+            ),
+            None if store.holds(&slot.key) => {
+                ("expired", "the stored answer has expired".to_owned(), None)
+            }
+            None => (
+                "no_entry",
+                "no answer to the identical request is stored".to_owned(),
+                None,
+            ),
+        };
+        ExplainedHash {
+            result,
+            eligible: true,
+            reason,
+            member: None,
+            age,
+        }
+    }
+
+    async fn found_by_meaning(&self, call: &Call, slot: &CacheSlot) -> ExplainedMeaning {
+        let question = match self.question(call, slot, SecurityClass::default()) {
+            Ok(question) => question,
+            Err(MeaningSkip::NotAsked) => return ExplainedMeaning::without("not_asked"),
+            Err(MeaningSkip::Named(reason)) => return ExplainedMeaning::without(reason),
+        };
+        let vector = match self.embedded(&question, PATIENCE).await {
+            Ok(vector) => vector,
+            Err(reason) => return ExplainedMeaning::without(reason),
+        };
+        let found = self.nearest(call, slot, &question, &vector);
+        let meaning = self.cache.meaning();
+        let serves = meaning.serves(question.domain);
+        let (result, similarity) = match &found {
+            Similar::Hit { similarity, .. } if serves => ("hit", Some(*similarity)),
+            Similar::Hit { similarity, .. } => ("stopped", Some(*similarity)),
+            Similar::Guarded { similarity, .. } => ("guard", Some(*similarity)),
+            Similar::Far(Some(closest)) => ("similarity", Some(*closest)),
+            Similar::Far(None) => ("no_entry", None),
+            Similar::Closed => ("scope", None),
+        };
+        ExplainedMeaning {
+            result,
+            eligible: true,
+            reason: in_words(&found, serves, question.threshold),
+            domain: question.domain.as_str(),
+            similarity: similarity.map(thousandths),
+            threshold: Some(thousandths(question.threshold)),
+            evidence: Some(meaning.report(question.domain)),
+        }
+    }
+}
+
+fn in_words(found: &Similar, serves: bool, threshold: f32) -> String {
+    match found {
+        Similar::Hit { similarity, .. } if serves => format!(
+            "a stored question asks the same at similarity {similarity:.3}; its answer is served, \
+            unless the request is chosen for an audit"
+        ),
+        Similar::Hit { similarity, .. } => format!(
+            "a stored question asks the same at similarity {similarity:.3}, but the domain is \
+            stopped: its audits do not prove yet that hits are right often enough"
+        ),
+        Similar::Guarded {
+            similarity,
+            mismatch,
+        } => format!(
+            "the nearest stored question has similarity {similarity:.3}; the guard refuses its \
+            answer: {mismatch}"
+        ),
+        Similar::Far(Some(closest)) => {
+            format!("the nearest stored question has similarity {closest:.3}, below {threshold:.3}")
+        }
+        Similar::Far(None) => "no question is stored with the same context: the same caller, \
+            model, settings, system prompt and earlier turns"
+            .to_owned(),
+        Similar::Closed => {
+            "a stored question asks the same, and the key may not use the model or backend of its \
+            answer"
+                .to_owned()
+        }
+    }
+}
+
+impl ExplainedMeaning {
+    /// The layer has no part in a request.
+    fn without(result: &'static str) -> Self {
+        Self {
+            result,
+            eligible: false,
+            reason: why_not(result).to_owned(),
+            domain: "",
+            similarity: None,
+            threshold: None,
+            evidence: None,
+        }
+    }
+}
+
+/// Why the semantic layer has no part in a request, as a sentence.
+fn why_not(result: &str) -> &'static str {
+    match result {
+        "not_asked" => "neither the request nor its key says `cache: semantic`",
+        "semantic_off" => "`cache.semantic.enabled` is false",
+        "private" => "answers of this privacy class are compared with identical requests alone",
+        "critical" => "answers about risk, trades, the operator or death are never reused",
+        "unreadable" => "the request cannot be compared with others",
+        "tools" => "the request has tools",
+        "no_question" => "the last message is not a text of the user",
+        "too_long" => "the last message is too long to compare",
+        "empty" => "the last message has no words to compare",
+        "no_embedder" => "this build has no embedding model",
+        "loading" => "the embedding model is being loaded; retry in a moment",
+        "busy" => "the embedding model has too many questions waiting",
+        "late" => "the embedding model did not answer in time",
+        "crashed" => "the embedding model crashed and starts again after a pause",
+        _ => "the embedding model cannot run",
+    }
+}

@@ -1,0 +1,266 @@
+//! What is known of the meaning of stored answers: the index of their questions, the auditor of
+//! hits, and what is counted about both. The answers themselves are in the store.
+
+mod counts;
+mod judge;
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use bardo_cache::guard::Signature;
+use bardo_cache::key::Key;
+use bardo_cache::semantic::{
+    AuditDecision, AuditOutcome, DIMENSIONS, Domain, DomainChange, EmbeddedTurn, HitAuditor, Index,
+    Nearest, SearchSpace,
+};
+use bardo_types::ids::{AccountId, RequestId};
+use sha2::{Digest as _, Sha256};
+
+use crate::cache_policy::SemanticPolicy;
+use crate::sentences::{SentenceVector, SentenceVectors};
+use crate::services::EventSink;
+
+use self::counts::Tally;
+pub use self::counts::{DomainCounts, MeaningCounts};
+pub(crate) use self::judge::{AuditCase, text_of};
+
+/// Tokens of a question that the embedder reads.
+pub(crate) const QUESTION_TOKENS: usize = 128;
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+
+/// The last turn of a request, as the index has it.
+#[derive(Clone)]
+pub(crate) struct MeaningQuestion {
+    /// Digest of everything but the turn.
+    pub(crate) context: Key,
+    pub(crate) domain: Domain,
+    pub(crate) text: String,
+    pub(crate) signature: Signature,
+    /// Digest of the account.
+    pub(crate) tenant: u64,
+    /// The least cosine of a hit.
+    pub(crate) threshold: f32,
+}
+
+impl MeaningQuestion {
+    fn space(&self, namespace: &str) -> SearchSpace {
+        SearchSpace {
+            context: self.context,
+            domain: self.domain,
+            embedder: Sha256::digest(namespace.as_bytes()).into(),
+        }
+    }
+}
+
+/// The part of an [`crate::AnswerCache`] that compares questions by their meaning.
+pub struct MeaningCache {
+    index: Mutex<Index>,
+    auditor: Mutex<HitAuditor>,
+    tally: Mutex<Tally>,
+    vectors: OnceLock<Arc<dyn SentenceVectors>>,
+    sink: OnceLock<Arc<dyn EventSink>>,
+    hasher: RandomState,
+}
+
+/// No code panics while it holds one of these locks, and their values are whole at each moment.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Default for MeaningCache {
+    fn default() -> Self {
+        let policy = SemanticPolicy::default();
+        Self {
+            index: Mutex::new(Index::new(policy.entries)),
+            auditor: Mutex::new(HitAuditor::new(policy.rules)),
+            tally: Mutex::default(),
+            vectors: OnceLock::new(),
+            sink: OnceLock::new(),
+            hasher: RandomState::new(),
+        }
+    }
+}
+
+/// What is set once, and what changes with the settings.
+impl MeaningCache {
+    /// Makes vectors with this embedder from now on; the first one stays.
+    pub fn embed_with(&self, vectors: Arc<dyn SentenceVectors>) {
+        let _ = self.vectors.set(vectors);
+    }
+
+    /// Tells this sink of audits, and of domains that cease or begin to serve.
+    pub(crate) fn tell(&self, sink: Arc<dyn EventSink>) {
+        let _ = self.sink.set(sink);
+    }
+
+    /// Takes other settings. The evidence of audits stays.
+    pub(crate) fn obey(&self, policy: &SemanticPolicy) {
+        lock(&self.index).limit(policy.entries);
+        lock(&self.auditor).set_rules(policy.rules);
+    }
+
+    /// The evidence of all audits as text, for [`MeaningCache::restore`] after a restart.
+    #[must_use]
+    pub fn evidence(&self) -> String {
+        lock(&self.auditor).saved()
+    }
+
+    /// Takes back evidence of an earlier process.
+    pub fn restore(&self, evidence: &str) {
+        lock(&self.auditor).restore(evidence);
+    }
+}
+
+/// Questions and vectors.
+impl MeaningCache {
+    /// The digest of an account, for this process alone.
+    pub(crate) fn tenant(&self, account: &AccountId) -> u64 {
+        self.hasher.hash_one(account)
+    }
+
+    /// The vector of a text.
+    ///
+    /// # Errors
+    /// Why there is none, in one word.
+    pub(crate) async fn vector(
+        &self,
+        text: &str,
+        tokens_max: usize,
+        at_most: Duration,
+    ) -> Result<SentenceVector, &'static str> {
+        let vectors = self.vectors.get().ok_or("no_embedder")?;
+        let made = vectors.vector(text, tokens_max, at_most);
+        tokio::time::timeout(at_most, made)
+            .await
+            .unwrap_or(Err("late"))
+    }
+
+    /// The nearest stored question that asks the same.
+    pub(crate) fn search(&self, question: &MeaningQuestion, vector: &SentenceVector) -> Nearest {
+        let turn = turn(question, &vector.vector);
+        let space = question.space(&vector.namespace);
+        lock(&self.index).lookup(&space, &turn, question.threshold)
+    }
+
+    /// The cosine of the nearest question of the same context; `None` where there is none.
+    pub(crate) fn closest(
+        &self,
+        question: &MeaningQuestion,
+        vector: &SentenceVector,
+    ) -> Option<f32> {
+        let space = question.space(&vector.namespace);
+        lock(&self.index).closest(&space, &vector.vector)
+    }
+
+    /// Adds the question of a stored answer.
+    pub(crate) fn insert(&self, key: Key, question: &MeaningQuestion, vector: &SentenceVector) {
+        let turn = turn(question, &vector.vector);
+        let space = question.space(&vector.namespace);
+        lock(&self.index).insert(space, question.tenant, key, &turn);
+    }
+
+    /// Forgets the question of an answer that the store lost.
+    pub(crate) fn remove(&self, key: &Key) {
+        lock(&self.index).remove(key);
+    }
+
+    /// Forgets all questions.
+    pub(crate) fn clear(&self) {
+        lock(&self.index).clear();
+    }
+}
+
+/// Audits and counts.
+impl MeaningCache {
+    /// Decides on a would-be hit of a request.
+    pub(crate) fn decide(
+        &self,
+        question: &MeaningQuestion,
+        request: &RequestId,
+        now_ms: u64,
+    ) -> AuditDecision {
+        let bits = self.hasher.hash_one(request);
+        let draw = |bits: u32| f64::from(bits) / (f64::from(u32::MAX) + 1.0);
+        #[expect(clippy::cast_possible_truncation, reason = "one half of the bits each")]
+        let (first, second) = (draw(bits as u32), draw((bits >> 32) as u32));
+        let (domain, tenant) = (question.domain, question.tenant);
+        let day = now_ms / DAY_MS;
+        lock(&self.auditor).decide(domain, tenant, day, first, second)
+    }
+
+    /// Whether a domain serves hits.
+    pub(crate) fn serves(&self, domain: Domain) -> bool {
+        lock(&self.auditor).serves(domain)
+    }
+
+    /// The evidence of a domain.
+    pub(crate) fn report(&self, domain: Domain) -> bardo_cache::semantic::AuditReport {
+        lock(&self.auditor).report(domain)
+    }
+
+    /// Takes the result of an audit: `None` where the answers were not compared.
+    fn judged(&self, case: &AuditCase, agrees: Option<bool>, live_agree: Option<bool>) {
+        lock(&self.tally).judged(case.domain, agrees);
+        let Some(agrees) = agrees else {
+            lock(&self.auditor).unjudged(case.domain, case.tenant);
+            return;
+        };
+        if !agrees {
+            // It answers something else, so it serves no other question either.
+            self.remove(&case.key);
+        }
+        let outcome = AuditOutcome { agrees, live_agree };
+        let change = lock(&self.auditor).record(case.domain, outcome);
+        let Some(sink) = self.sink.get() else {
+            return;
+        };
+        let report = self.report(case.domain);
+        let domain = case.domain.as_str();
+        sink.audited(&case.account, domain, agrees, &report);
+        if let Some(change) = change {
+            let serves = change == DomainChange::Started;
+            sink.domain_changed(&case.account, domain, serves, &report);
+        }
+    }
+
+    /// Counts a hit that is served.
+    pub(crate) fn hit(&self, domain: Domain) {
+        lock(&self.tally).hit(domain);
+    }
+
+    /// Counts a request whose question no stored one was near enough to.
+    pub(crate) fn miss(&self) {
+        lock(&self.tally).misses += 1;
+    }
+
+    /// Counts a would-be hit of a domain that does not serve, above the cap of audits.
+    pub(crate) fn stopped(&self, domain: Domain) {
+        lock(&self.tally).stopped(domain);
+    }
+
+    /// Counts a request that was not compared, by its reason.
+    pub(crate) fn skip(&self, reason: &'static str) {
+        lock(&self.tally).skip(reason);
+    }
+
+    /// Counts a refusal of the guard, by the kind of the difference.
+    pub(crate) fn guarded(&self, class: &'static str) {
+        lock(&self.tally).guard(class);
+    }
+
+    /// What was counted so far, and the evidence of each domain.
+    #[must_use]
+    pub fn counts(&self) -> MeaningCounts {
+        let entries = lock(&self.index).len() as u64;
+        let reports = Domain::ALL.map(|domain| (domain, self.report(domain)));
+        lock(&self.tally).counts(entries, reports)
+    }
+}
+
+fn turn<'a>(question: &'a MeaningQuestion, vector: &'a [i8; DIMENSIONS]) -> EmbeddedTurn<'a> {
+    EmbeddedTurn {
+        vector,
+        signature: &question.signature,
+    }
+}

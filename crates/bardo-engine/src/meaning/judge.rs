@@ -1,0 +1,101 @@
+//! The comparison of a stored answer with a live one, behind the request that was audited.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bardo_cache::key::Key;
+use bardo_cache::semantic::{Domain, answers};
+use bardo_types::chat::{Finish, StreamEvent};
+use bardo_types::ids::AccountId;
+use tokio::runtime::Handle;
+
+use super::MeaningCache;
+
+/// Tokens of an answer that are compared by their vector; its facts are compared as a whole.
+const ANSWER_TOKENS: usize = 256;
+/// Time for the vector of an answer. No caller waits for it.
+const PATIENCE: Duration = Duration::from_secs(10);
+const UNIT: f32 = 127.0 * 127.0;
+
+/// A would-be hit that a provider answers too.
+pub(crate) struct AuditCase {
+    pub(crate) domain: Domain,
+    pub(crate) account: AccountId,
+    /// Digest of the account.
+    pub(crate) tenant: u64,
+    /// The key of the stored answer.
+    pub(crate) key: Key,
+    /// The words of the stored answer.
+    pub(crate) stored: String,
+}
+
+impl MeaningCache {
+    /// The live answer of an audit failed or was cut off: nothing is known.
+    pub(crate) fn unjudged(&self, case: &AuditCase) {
+        self.judged(case, None, None);
+    }
+
+    /// Compares the stored answer with the live one, at once where words and facts say enough, else
+    /// behind the request.
+    pub(crate) fn judge(self: Arc<Self>, case: AuditCase, live: &[StreamEvent]) {
+        if !is_whole(live) {
+            return self.unjudged(&case);
+        }
+        let live = text_of(live);
+        if let Some(agrees) = answers::verdict(&case.stored, &live, None) {
+            return self.judged(&case, Some(agrees), None);
+        }
+        let Ok(runtime) = Handle::try_current() else {
+            return self.unjudged(&case);
+        };
+        runtime.spawn(async move {
+            let similarity = self.similarity(&case.stored, &live).await;
+            let agrees = answers::verdict(&case.stored, &live, similarity);
+            self.judged(&case, agrees, None);
+        });
+    }
+
+    /// The cosine of two answers; `None` where the embedder has no vectors of them.
+    async fn similarity(&self, one: &str, other: &str) -> Option<f32> {
+        let one = self.vector(one, ANSWER_TOKENS, PATIENCE).await.ok()?;
+        let other = self.vector(other, ANSWER_TOKENS, PATIENCE).await.ok()?;
+        if one.namespace != other.namespace {
+            return None;
+        }
+        let pairs = one.vector.iter().zip(other.vector.iter());
+        let dot: i32 = pairs.map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
+        #[expect(clippy::cast_precision_loss, reason = "at most 384 × 128 × 128")]
+        let cosine = dot as f32 / UNIT;
+        Some(cosine)
+    }
+}
+
+/// Whether an answer ended by itself, not at a limit.
+fn is_whole(events: &[StreamEvent]) -> bool {
+    let finish = events.iter().rev().find_map(|event| match event {
+        StreamEvent::Finish { reason, .. } => Some(reason),
+        _ => None,
+    });
+    !matches!(
+        finish,
+        None | Some(Finish::Length | Finish::ContextWindow | Finish::Pause)
+    )
+}
+
+/// The words of an answer. A refusal is what it says; a call of a tool is its name.
+pub(crate) fn text_of(events: &[StreamEvent]) -> String {
+    let mut text = String::new();
+    for event in events {
+        match event {
+            StreamEvent::Text { text: piece, .. } | StreamEvent::Refusal { text: piece, .. } => {
+                text.push_str(piece);
+            }
+            StreamEvent::ToolStart { name, .. } => {
+                text.push_str("\ntool ");
+                text.push_str(name);
+            }
+            _ => {}
+        }
+    }
+    text
+}

@@ -1,0 +1,334 @@
+//! The stage between plan and hold: looks for an answer to the same question in other words.
+//!
+//! It has a part in requests that asked for it, by hint, key or tier, and that the hash layer
+//! records. The answer is taken from the store of that layer, so nothing is served here that it
+//! would not keep. A missing, slow or broken embedder is a reported skip, and the request goes on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bardo_access::CacheScope;
+use bardo_cache::guard::{Mismatch, Signature};
+use bardo_cache::key::{KeySource, Steering};
+use bardo_cache::policy::Wish;
+use bardo_cache::semantic::{AuditDecision, Domain, Nearest, context};
+use bardo_cache::store::CacheHit;
+use bardo_types::hints::RouteHints;
+use bardo_types::money::MicroUsd;
+use bardo_types::privacy::SecurityClass;
+
+use crate::cache_slot::CacheSlot;
+use crate::caching::{is_golem, key_scope, may_have, settings};
+use crate::call::Call;
+use crate::engine::Engine;
+use crate::lookup::{FoundAnswer, FoundBody, FoundHit, Lookup, find};
+use crate::meaning::{AuditCase, MeaningQuestion, QUESTION_TOKENS, text_of};
+use crate::plan::Planned;
+use crate::receipt_builder::{Passed, Served};
+use crate::recording::MeaningNote;
+use crate::sentences::SentenceVector;
+use crate::stores::{Asked, StoredBody};
+
+/// Entries that are tried where the store lost the nearest ones.
+const TRIES: usize = 4;
+/// The part of an agent that thinks at length about single decisions.
+const DELIBERATION: &str = "heartbeat_t2";
+
+/// Why the semantic layer has no part in a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MeaningSkip {
+    /// Neither the request nor its key nor its tier asks for it.
+    NotAsked,
+    /// Another reason, by its name.
+    Named(&'static str),
+}
+
+/// The result of a search.
+pub(crate) enum Similar {
+    /// A stored answer to the same question.
+    Hit { hit: CacheHit, similarity: f32 },
+    /// The guard refused the nearest question.
+    Guarded { similarity: f32, mismatch: Mismatch },
+    /// No question is near enough; the cosine of the nearest one.
+    Far(Option<f32>),
+    /// The caller may not use the model or the backend of the answer.
+    Closed,
+}
+
+impl Engine {
+    /// Looks for an answer to a request of the same meaning.
+    pub(crate) async fn semantic_lookup(&self, mut planned: Planned) -> Lookup<Planned> {
+        let asked = Asked {
+            call: planned.call(),
+            class: planned.class(),
+        };
+        let found = match find(&self.stores.by_meaning, asked, "semantic").await {
+            Some(found) => Some(found),
+            None => self.similar(&mut planned).await,
+        };
+        planned.passed(Passed::SemanticLookup);
+        match found {
+            Some(found) => {
+                let (mut limited, _) = planned.into_parts();
+                limited.stop_recording();
+                Lookup::Hit(FoundHit::of(limited, found))
+            }
+            None => Lookup::Miss(planned),
+        }
+    }
+
+    /// Searches the stored questions, and leaves a note for the end of the request where none is
+    /// served.
+    async fn similar(&self, planned: &mut Planned) -> Option<FoundAnswer> {
+        let recording = Arc::clone(planned.limited_mut().recording()?);
+        let slot = recording.slot();
+        let question = match self.question(planned.call(), slot, planned.class()) {
+            Ok(question) => question,
+            Err(MeaningSkip::NotAsked) => return None,
+            Err(MeaningSkip::Named(reason)) => {
+                self.cache.meaning().skip(reason);
+                planned.limited_mut().cache_reason(reason);
+                return None;
+            }
+        };
+        let mut note = MeaningNote {
+            question,
+            vector: None,
+            audit: None,
+        };
+        if slot.wish.serves() {
+            let deadline = planned.call().snapshot().cache.semantic.deadline;
+            match self.embedded(&note.question, deadline).await {
+                Ok(vector) => {
+                    let decided = self.decided(planned, slot, &note.question, &vector);
+                    match decided {
+                        Ok(found) => return Some(found),
+                        Err(audit) => note.audit = audit,
+                    }
+                    note.vector = Some(vector);
+                }
+                Err(reason) => {
+                    self.cache.meaning().skip(reason);
+                    planned.limited_mut().cache_reason(reason);
+                }
+            }
+        }
+        recording.note_meaning(note);
+        None
+    }
+
+    /// The answer to serve, or the audit that is made in its place, if any.
+    fn decided(
+        &self,
+        planned: &mut Planned,
+        slot: &CacheSlot,
+        question: &MeaningQuestion,
+        vector: &SentenceVector,
+    ) -> Result<FoundAnswer, Option<AuditCase>> {
+        let meaning = self.cache.meaning();
+        let (hit, similarity) = match self.nearest(planned.call(), slot, question, vector) {
+            Similar::Hit { hit, similarity } => (hit, similarity),
+            miss => {
+                match &miss {
+                    Similar::Guarded { mismatch, .. } => meaning.guarded(mismatch.class()),
+                    Similar::Hit { .. } | Similar::Far(_) | Similar::Closed => meaning.miss(),
+                }
+                planned
+                    .limited_mut()
+                    .cache_reason(miss.reason(question.threshold));
+                return Err(None);
+            }
+        };
+        let (entry, domain) = (&hit.entry, question.domain);
+        let Ok(events) = entry.events() else {
+            return Err(None);
+        };
+        let now_ms = self.services.clock.now_ms();
+        let request = planned.call().request_id();
+        match meaning.decide(question, request, now_ms) {
+            AuditDecision::Serve => {}
+            AuditDecision::Audit { twice: _ } => {
+                planned.limited_mut().cache_reason("audit");
+                return Err(Some(AuditCase {
+                    domain,
+                    account: planned.call().principal().account.clone(),
+                    tenant: question.tenant,
+                    key: entry.key,
+                    stored: text_of(&events),
+                }));
+            }
+            AuditDecision::Miss => {
+                meaning.stopped(domain);
+                planned.limited_mut().cache_reason("stopped");
+                return Err(None);
+            }
+        }
+        meaning.hit(domain);
+        Ok(FoundAnswer {
+            body: FoundBody::Stored(StoredBody::Events(events)),
+            served: Served {
+                layer: "semantic",
+                model: Arc::clone(&entry.model),
+                usage: Some(entry.usage.clone()),
+                degraded: entry.degraded.clone(),
+                charge: MicroUsd::ZERO,
+                age: Some(Duration::from_millis(hit.age_ms)),
+                similarity: Some(thousandths(similarity)),
+                is_shared: false,
+            },
+            class: entry.class,
+        })
+    }
+
+    /// The question of a request, where the semantic layer has a part in it.
+    ///
+    /// # Errors
+    /// Why it has none.
+    pub(crate) fn question(
+        &self,
+        call: &Call,
+        slot: &CacheSlot,
+        class: SecurityClass,
+    ) -> Result<MeaningQuestion, MeaningSkip> {
+        let policy = &call.snapshot().cache;
+        let silent = RouteHints::default();
+        let hints = call.hints().route.as_deref().unwrap_or(&silent);
+        let domain = Domain::of(hints.domain.as_deref());
+        if !is_asked(call, slot, domain) {
+            return Err(MeaningSkip::NotAsked);
+        }
+        if !policy.semantic.enabled {
+            return Err(MeaningSkip::Named("semantic_off"));
+        }
+        if slot.class > SecurityClass::Standard || class > SecurityClass::Standard {
+            return Err(MeaningSkip::Named("private"));
+        }
+        let part = hints.subsystem.as_deref();
+        let Some(least) = domain.threshold().filter(|_| part != Some(DELIBERATION)) else {
+            return Err(MeaningSkip::Named("critical"));
+        };
+        let request = call
+            .request_body()
+            .request(&self.memory)
+            .map_err(|_| MeaningSkip::Named("unreadable"))?;
+        if !request.tools.is_empty() {
+            return Err(MeaningSkip::Named("tools"));
+        }
+        let (context, text) = context(&KeySource {
+            request: &request,
+            hints,
+            steering: Steering::Raw,
+            namespace: &slot.namespace,
+            class: slot.class,
+            settings: &settings(call, policy),
+            enrichment: &[],
+            ephemeral: &call.hints().ephemeral,
+        })
+        .ok_or(MeaningSkip::Named("no_question"))?;
+        let signature = Signature::of(&text);
+        if let Some(mismatch) = signature.unusable() {
+            return Err(MeaningSkip::Named(mismatch.class()));
+        }
+        Ok(MeaningQuestion {
+            context,
+            domain,
+            text,
+            signature,
+            tenant: self.cache.meaning().tenant(&call.principal().account),
+            threshold: least.max(policy.semantic.min_similarity),
+        })
+    }
+
+    /// The vector of a question.
+    ///
+    /// # Errors
+    /// Why there is none, in one word.
+    pub(crate) async fn embedded(
+        &self,
+        question: &MeaningQuestion,
+        at_most: Duration,
+    ) -> Result<SentenceVector, &'static str> {
+        let meaning = self.cache.meaning();
+        meaning
+            .vector(&question.text, QUESTION_TOKENS, at_most)
+            .await
+    }
+
+    /// The stored answer to the nearest question, or why there is none.
+    pub(crate) fn nearest(
+        &self,
+        call: &Call,
+        slot: &CacheSlot,
+        question: &MeaningQuestion,
+        vector: &SentenceVector,
+    ) -> Similar {
+        let (meaning, store) = (self.cache.meaning(), self.cache.store());
+        let now_ms = self.services.clock.now_ms();
+        let reader = slot.reader(&call.principal().account, now_ms);
+        for _ in 0..TRIES {
+            match meaning.search(question, vector) {
+                Nearest::Hit { key, similarity } => match store.get(&key, &reader) {
+                    Some(hit) if !may_have(call, &hit.entry.model, &hit.entry.provider) => {
+                        return Similar::Closed;
+                    }
+                    Some(hit) => return Similar::Hit { hit, similarity },
+                    // It expired, and the store has not removed it yet.
+                    None => meaning.remove(&key),
+                },
+                Nearest::Guarded {
+                    similarity,
+                    mismatch,
+                    ..
+                } => {
+                    return Similar::Guarded {
+                        similarity,
+                        mismatch,
+                    };
+                }
+                Nearest::Miss => break,
+            }
+        }
+        Similar::Far(meaning.closest(question, vector))
+    }
+}
+
+impl Similar {
+    /// Why nothing is served, without words of the request: for headers and receipts.
+    pub(crate) fn reason(&self, threshold: f32) -> String {
+        match self {
+            Self::Hit { .. } => "hit".to_owned(),
+            Self::Guarded { mismatch, .. } => format!("guard: {}", mismatch.class()),
+            Self::Far(Some(closest)) => {
+                format!("similarity {closest:.3} below {threshold:.3}")
+            }
+            Self::Far(None) => "no_entry".to_owned(),
+            Self::Closed => "scope".to_owned(),
+        }
+    }
+}
+
+/// Whether a request, its key or its tier asks for the semantic layer.
+fn is_asked(call: &Call, slot: &CacheSlot, domain: Domain) -> bool {
+    let policy = &call.snapshot().cache.semantic;
+    if slot.wish == Wish::Semantic {
+        return true;
+    }
+    if call.hints().cache.is_some() {
+        return false;
+    }
+    match key_scope(call) {
+        Some(CacheScope::Semantic) => true,
+        Some(CacheScope::Off | CacheScope::Default) => false,
+        None => slot.has_profile && is_golem(call) && policy.golem_domains.contains(&domain),
+    }
+}
+
+/// A cosine in thousandths.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "between 0 and 1,000 after the clamp"
+)]
+pub(crate) fn thousandths(cosine: f32) -> u16 {
+    (cosine.clamp(0.0, 1.0) * 1_000.0).round() as u16
+}

@@ -1,0 +1,168 @@
+//! What operators and callers see of answers to the same question in other words.
+
+use bardo_cache::semantic::AuditReport;
+use bardo_engine::{ExplainedCache, ExplainedHash, ExplainedMeaning, MeaningCounts};
+use bardo_telemetry::{SemanticDomainGauges, SemanticGauges};
+use serde_json::{Value, json};
+
+/// The figures of all accounts together.
+pub(super) fn stats(counts: &MeaningCounts) -> Value {
+    let rows = |counted: &[(&'static str, u64)]| {
+        let rows = counted
+            .iter()
+            .map(|(name, count)| ((*name).to_owned(), json!(count)));
+        Value::Object(rows.collect())
+    };
+    let domains = counts.domains.iter().map(|one| {
+        let mut row = evidence(&one.report);
+        row["domain"] = json!(one.domain);
+        row["hits"] = json!(one.hits);
+        row["stopped_hits"] = json!(one.stopped);
+        row["agreed"] = json!(one.agreed);
+        row["disagreed"] = json!(one.disagreed);
+        row["unjudged"] = json!(one.unjudged);
+        row
+    });
+    json!({
+        "entries": counts.entries,
+        "misses": counts.misses,
+        "skipped": rows(&counts.skipped),
+        "guarded": rows(&counts.guarded),
+        "domains": domains.collect::<Vec<_>>(),
+    })
+}
+
+/// The measured error of a domain.
+fn evidence(report: &AuditReport) -> Value {
+    json!({
+        "serves": report.serves,
+        "error_bound": (report.bound * 10_000.0).round() / 10_000.0,
+        "audits": report.audits,
+        "false_hits": report.disagreements,
+        "live_pairs": report.live_pairs,
+        "live_disagreements": report.live_disagreements,
+        "audits_missing": report.missing,
+    })
+}
+
+/// The figures for metrics.
+pub(super) fn gauges(counts: MeaningCounts) -> SemanticGauges {
+    let domains = counts.domains.iter().map(|one| SemanticDomainGauges {
+        domain: one.domain,
+        hits: one.hits,
+        agreed: one.agreed,
+        disagreed: one.disagreed,
+        unjudged: one.unjudged,
+        bound: one.report.bound,
+        is_stopped: !one.report.serves,
+    });
+    SemanticGauges {
+        entries: counts.entries,
+        misses: counts.misses,
+        domains: domains.collect(),
+        skipped: counts.skipped,
+        guarded: counts.guarded,
+    }
+}
+
+/// The lines of `cache stats`.
+pub(crate) fn stats_words(shown: &Value) -> Vec<String> {
+    let count = |value: &Value| value.as_u64().unwrap_or(0);
+    let mut lines = Vec::new();
+    let domains = shown["domains"].as_array().into_iter().flatten();
+    for row in domains {
+        let (hits, agreed) = (count(&row["hits"]), count(&row["agreed"]));
+        let audits = count(&row["audits"]);
+        if hits + agreed + audits + count(&row["disagreed"]) == 0 {
+            continue;
+        }
+        let state = match row["serves"].as_bool() {
+            Some(true) => "serves",
+            _ => "stopped",
+        };
+        lines.push(format!(
+            "semantic  {}: {state}, {hits} hits, {audits} audits, {} of them disagree, error at most {:.2} %",
+            row["domain"].as_str().unwrap_or_default(),
+            row["false_hits"],
+            row["error_bound"].as_f64().unwrap_or(1.0) * 100.0,
+        ));
+    }
+    for (member, said) in [("guarded", "guard refused"), ("skipped", "not compared")] {
+        for (reason, count) in shown[member].as_object().into_iter().flatten() {
+            lines.push(format!("semantic  {said} {count} ({reason})"));
+        }
+    }
+    lines
+}
+
+/// An explanation as JSON.
+pub(crate) fn explained(explained: &ExplainedCache) -> Value {
+    json!({
+        "hash": by_hash(&explained.hash),
+        "semantic": explained.semantic.as_ref().map(by_meaning),
+    })
+}
+
+fn by_hash(hash: &ExplainedHash) -> Value {
+    json!({
+        "result": hash.result,
+        "eligible": hash.eligible,
+        "reason": hash.reason,
+        "member": hash.member,
+        "age_s": hash.age.map(|age| age.as_secs()),
+    })
+}
+
+fn by_meaning(semantic: &ExplainedMeaning) -> Value {
+    let decimal = |thousandths: u16| f64::from(thousandths) / 1_000.0;
+    json!({
+        "result": semantic.result,
+        "eligible": semantic.eligible,
+        "reason": semantic.reason,
+        "domain": Some(semantic.domain).filter(|name| !name.is_empty()),
+        "similarity": semantic.similarity.map(decimal),
+        "threshold": semantic.threshold.map(decimal),
+        "evidence": semantic.evidence.as_ref().map(evidence),
+    })
+}
+
+/// An explanation as text.
+pub(crate) fn explained_words(explained: &ExplainedCache) -> String {
+    let mut text = format!(
+        "hash      {}: {}",
+        explained.hash.result, explained.hash.reason
+    );
+    if let Some(member) = &explained.hash.member {
+        text.push_str(&format!("\n          decided by `{member}`"));
+    }
+    text.push('\n');
+    let Some(semantic) = &explained.semantic else {
+        text.push_str("semantic  not asked: it reuses only what the hash layer may store\n");
+        return text;
+    };
+    text.push_str(&format!(
+        "semantic  {}: {}\n",
+        semantic.result, semantic.reason
+    ));
+    if let Some(report) = &semantic.evidence {
+        let state = match report.serves {
+            true => "serves",
+            false => "is stopped",
+        };
+        text.push_str(&format!(
+            "domain    {} {state}: {} audits, {} of them disagree, error at most {:.2} %\n",
+            semantic.domain,
+            report.audits,
+            report.disagreements,
+            report.bound * 100.0
+        ));
+    }
+    text
+}
+
+/// The data of the events about a domain and its audits.
+pub(crate) fn told(domain: &str, report: &AuditReport) -> Value {
+    let mut told = evidence(report);
+    told["domain"] = json!(domain);
+    told
+}

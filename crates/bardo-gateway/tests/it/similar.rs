@@ -1,0 +1,208 @@
+//! Answers to the same question in other words, on the built binary with its own model.
+
+use serde_json::{Value, json};
+
+use crate::http::{Answer, Request};
+use crate::rig::{Folder, Gateway, Sandbox, command, makers, with};
+use crate::sse::Caller;
+
+/// The model has all the time that a busy machine needs, and no hit is audited.
+fn config(sandbox: &Sandbox, semantic: Value) -> Value {
+    let mut all = json!({ "deadline": "30s", "first_audits": 0, "audit_share": 0 });
+    for (name, value) in semantic.as_object().into_iter().flatten() {
+        all[name] = value.clone();
+    }
+    with(makers(sandbox), "cache", json!({ "semantic": all }))
+}
+
+fn ask(gateway: &Gateway, caller: Caller, text: &str, stream: bool) -> Answer {
+    let body = caller.request("gpt-5.5", text, stream).to_string();
+    let request = Request::post(caller.path(), body).with("x-bardo-cache", "semantic");
+    gateway.send(&request.with("x-bardo-domain", "support"))
+}
+
+fn explained(gateway: &Gateway, text: &str, json: bool) -> String {
+    let mut body = Caller::Chat.request("gpt-5.5", text, false);
+    body["bardo"] = json!({ "cache": "semantic", "domain": "support" });
+    let folder = Folder::new();
+    let file = folder.write("request.json", &body.to_string());
+    let url = format!("http://{}", gateway.address);
+    let mut verb = command(&gateway.folder);
+    verb.args(["cache", "explain", "--url", &url]).arg(file);
+    if json {
+        verb.arg("--json");
+    }
+    let done = verb.output().expect("the binary runs");
+    let error = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{error}");
+    String::from_utf8(done.stdout).expect("text")
+}
+
+#[test]
+fn a_question_in_other_words_is_answered_and_its_opposite_is_refused_and_explained() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&config(&sandbox, json!({})));
+    let cold = Request::get("/health/ready").send(gateway.admin).json();
+    assert_eq!(cold["embedding"]["model"], "all-MiniLM-L6-v2", "{cold}");
+    assert_eq!(cold["embedding"]["state"], "cold", "{cold}");
+    let first = ask(
+        &gateway,
+        Caller::Chat,
+        "How do I turn on night mode?",
+        false,
+    );
+    assert_eq!(
+        first.header("x-bardo-cache"),
+        Some("miss"),
+        "{}",
+        first.text()
+    );
+    assert_eq!(first.header("x-bardo-cache-reason"), Some("no_entry"));
+    let warm = Request::get("/health/ready").send(gateway.admin).json();
+    assert_eq!(warm["embedding"]["state"], "warm", "{warm}");
+    sandbox.forget();
+
+    for stream in [false, true] {
+        let same = ask(
+            &gateway,
+            Caller::Chat,
+            "How can I enable night mode?",
+            stream,
+        );
+        assert_eq!(
+            same.header("x-bardo-cache"),
+            Some("semantic"),
+            "{}",
+            same.text()
+        );
+        let similarity = same.header("x-bardo-cache-similarity").expect("a decimal");
+        assert!(("0.900".."1.001").contains(&similarity), "{similarity}");
+        assert_eq!(same.header("x-bardo-cost"), Some("0.000000"));
+        assert!(same.header("x-bardo-savings") > Some("0.000000"));
+        assert!(same.header("x-bardo-cache-age").is_some());
+        assert_eq!(same.header("x-bardo-cache-reason"), None);
+    }
+    assert!(sandbox.journal().is_empty(), "no provider is called");
+
+    let explained_words = explained(&gateway, "How do I turn off night mode?", false);
+    assert!(
+        explained_words.contains("hash      no_entry"),
+        "{explained_words}"
+    );
+    assert!(
+        explained_words.contains("semantic  guard: "),
+        "{explained_words}"
+    );
+    assert!(
+        explained_words.contains("the guard refuses its answer: "),
+        "{explained_words}"
+    );
+    let told: Value =
+        serde_json::from_str(&explained(&gateway, "How can I turn on night mode?", true))
+            .expect("JSON");
+    assert_eq!(told["semantic"]["result"], "hit", "{told}");
+    assert_eq!(told["semantic"]["threshold"], 0.9, "{told}");
+    assert_eq!(told["semantic"]["evidence"]["serves"], true, "{told}");
+    assert!(
+        sandbox.journal().is_empty(),
+        "an explanation calls no provider"
+    );
+
+    let opposite = ask(
+        &gateway,
+        Caller::Chat,
+        "How do I turn off night mode?",
+        false,
+    );
+    assert_eq!(opposite.header("x-bardo-cache"), Some("miss"));
+    let reason = opposite.header("x-bardo-cache-reason").expect("it is told");
+    assert!(reason.starts_with("guard: "), "{reason}");
+    let id = opposite.header("x-bardo-request-id").expect("an id");
+    let receipt = gateway
+        .send(&Request::get(&format!("/v1/receipts/{id}")))
+        .json();
+    assert_eq!(receipt["cache_reason"], reason, "{receipt}");
+    assert_eq!(sandbox.journal().len(), 1);
+
+    let stats = Request::get("/admin/cache").send(gateway.admin).json();
+    assert!(stats["semantic_hits"] == 2, "{stats}");
+    let reference = &stats["semantic"]["domains"][0];
+    assert_eq!(reference["domain"], "reference", "{stats}");
+    assert!(reference["hits"] == 2, "{stats}");
+    let own = gateway.send(&Request::get("/v1/cache")).json();
+    assert!(own["semantic_hits"] == 2, "{own}");
+    let metrics = Request::get("/metrics").send(gateway.admin).text();
+    assert!(
+        metrics.contains("bardo_cache_semantic_hits_total{domain=\"reference\"}"),
+        "{metrics}"
+    );
+    assert!(metrics.contains("bardo_cache_semantic_stopped{domain=\"reference\"} 0"));
+
+    // A flush takes the questions along.
+    let flush = Request::json("/admin/cache/flush", &json!({ "all": true }));
+    flush.send(gateway.admin);
+    let again = ask(
+        &gateway,
+        Caller::Chat,
+        "How can I enable night mode?",
+        false,
+    );
+    assert_eq!(again.header("x-bardo-cache-reason"), Some("no_entry"));
+}
+
+#[test]
+fn a_cache_that_is_off_or_waits_for_evidence_serves_nothing_and_says_so() {
+    let sandbox = Sandbox::start();
+    for (semantic, reason) in [
+        (json!({ "enabled": false }), "semantic_off"),
+        (json!({ "mode": "verified" }), "audit"),
+    ] {
+        let gateway = Gateway::start(&config(&sandbox, semantic));
+        ask(
+            &gateway,
+            Caller::Chat,
+            "How do I turn on night mode?",
+            false,
+        );
+        let same = ask(
+            &gateway,
+            Caller::Chat,
+            "How can I turn on night mode?",
+            false,
+        );
+        assert_eq!(same.header("x-bardo-cache"), Some("miss"));
+        assert_eq!(same.header("x-bardo-cache-reason"), Some(reason));
+    }
+}
+
+#[test]
+fn settings_that_mean_nothing_are_refused_with_their_name() {
+    let sandbox = Sandbox::start();
+    for (key, value) in [
+        ("max_error", json!(0.9)),
+        ("min_similarity", json!(1.5)),
+        ("audit_share", json!(-0.1)),
+        ("mode", json!("hopeful")),
+        ("golem_domains", json!(["trade"])),
+    ] {
+        let folder = Folder::new();
+        let file = folder.write(
+            "c.json",
+            &config(&sandbox, json!({ key: value })).to_string(),
+        );
+        let yaml = folder.write("c.yaml", &std::fs::read_to_string(file).expect("a file"));
+        let done = command(&folder)
+            .arg("check")
+            .arg("--config")
+            .arg(yaml)
+            .output();
+        let done = done.expect("the binary runs");
+        let text = String::from_utf8_lossy(&done.stderr).into_owned()
+            + &String::from_utf8_lossy(&done.stdout);
+        assert!(!done.status.success(), "{key}: {text}");
+        assert!(
+            text.contains(&format!("cache.semantic.{key}")),
+            "{key}: {text}"
+        );
+    }
+}
