@@ -1,5 +1,7 @@
 //! Finding the end of a JSON string.
 
+/// Bytes that are looked at at once in short strings.
+const WORD: usize = 8;
 /// The few long strings are most of a body, and go by blocks that the processor compares at once.
 const BLOCK: usize = 32;
 
@@ -7,13 +9,14 @@ const BLOCK: usize = 32;
 #[inline]
 pub(super) fn string_special(bytes: &[u8]) -> Option<usize> {
     // Most pieces of strings are shorter than a word.
-    if let Some(word) = bytes.first_chunk() {
-        let marks = special(u64::from_le_bytes(*word));
-        if marks != 0 {
-            return Some(marks.trailing_zeros() as usize / 8);
-        }
+    let Some((word, rest)) = bytes.split_first_chunk::<WORD>() else {
+        return special_by_words(bytes);
+    };
+    let marks = special(u64::from_le_bytes(*word));
+    if marks != 0 {
+        return Some(marks.trailing_zeros() as usize / 8);
     }
-    special_in_long(bytes)
+    special_in_long(rest).map(|found| WORD + found)
 }
 
 #[inline(never)]
@@ -54,16 +57,16 @@ fn special(word: u64) -> u64 {
 }
 
 fn special_by_words(bytes: &[u8]) -> Option<usize> {
-    let (words, rest) = bytes.as_chunks::<8>();
+    let (words, rest) = bytes.as_chunks::<WORD>();
     for (index, word) in words.iter().enumerate() {
         let marks = special(u64::from_le_bytes(*word));
         if marks != 0 {
-            return Some(index * 8 + marks.trailing_zeros() as usize / 8);
+            return Some(index * WORD + marks.trailing_zeros() as usize / 8);
         }
     }
     rest.iter()
         .position(|&byte| matches!(byte, b'"' | b'\\') || byte < 0x20)
-        .map(|found| words.len() * 8 + found)
+        .map(|found| words.len() * WORD + found)
 }
 
 #[cfg(test)]
