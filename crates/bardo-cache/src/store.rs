@@ -46,8 +46,10 @@ pub struct Store {
     limits: Limits,
     sealer: Option<Sealer>,
     /// Is told the key of each entry that leaves.
-    on_removed: Option<Box<dyn Fn(&Key) + Send + Sync>>,
+    on_removed: Option<RemovalListener>,
 }
+
+type RemovalListener = Box<dyn Fn(&Key) + Send + Sync>;
 
 /// An entry in the cache. Where it was sealed, its answer is encrypted.
 struct Slot {
@@ -113,7 +115,7 @@ impl Store {
     /// expired, flushed or replaced. It runs under a lock of the store and must not call it.
     #[must_use]
     pub fn telling(self, on_removed: impl Fn(&Key) + Send + Sync + 'static) -> Self {
-        let on_removed: Box<dyn Fn(&Key) + Send + Sync> = Box::new(on_removed);
+        let on_removed: RemovalListener = Box::new(on_removed);
         Self {
             on_removed: Some(on_removed),
             ..self

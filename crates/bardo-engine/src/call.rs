@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bardo_types::ids::RequestId;
+use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::model::Dialect;
 use bardo_wire::json::TopLevel;
 use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::hints::Hints;
-use crate::received::{Principal, Received, Task};
+use crate::received::{Payer, Principal, Received, Task};
 use crate::request_body::RequestBody;
 use crate::size::Size;
 use crate::snapshot::Snapshot;
@@ -93,6 +93,15 @@ impl Call {
             request_id,
             client_request_id: None,
             ..self.clone()
+        }
+    }
+
+    /// The call for the account of another, paid by the owner of the gateway.
+    pub(crate) fn paid_by_owner(self, account: AccountId) -> Self {
+        let payer = Payer::Owner;
+        Self {
+            principal: Principal { account, payer },
+            ..self
         }
     }
 

@@ -11,6 +11,7 @@ mod answer_notes;
 mod answer_stages;
 mod arriving;
 mod attempt;
+mod baseline;
 mod cache_key;
 mod cache_policy;
 mod cache_slot;

@@ -23,7 +23,7 @@ use crate::services::EventSink;
 
 use self::counts::Tally;
 pub use self::counts::{DomainCounts, MeaningCounts};
-pub(crate) use self::judge::{AuditCase, text_of};
+pub(crate) use self::judge::{AuditCase, LiveTwin, text_of};
 
 /// Tokens of a question that the embedder reads.
 pub(crate) const QUESTION_TOKENS: usize = 128;

@@ -117,6 +117,11 @@ impl Planned {
         self.limited.passed(stage);
     }
 
+    /// The request and its state, to look at.
+    pub(crate) fn limited(&self) -> &Limited {
+        &self.limited
+    }
+
     /// The request and its state.
     pub(crate) fn limited_mut(&mut self) -> &mut Limited {
         &mut self.limited

@@ -135,7 +135,7 @@ impl Recording {
             .complete()
             .filter(|_| outcome == Outcome::Finished)
         {
-            Some((_, live)) => meaning.judge(case, &live),
+            Some((origin, live)) => meaning.judge(case, origin, &live),
             None => meaning.unjudged(&case),
         }
     }

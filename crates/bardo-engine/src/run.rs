@@ -50,10 +50,14 @@ impl Engine {
         if is_verified {
             return Box::pin(self.answer_verified(planned)).await;
         }
-        let planned = match self.semantic_lookup(planned).await {
+        let (found, twin) = self.semantic_lookup(planned).await;
+        let planned = match found {
             Lookup::Hit(hit) => return self.serve(*hit).await,
             Lookup::Miss(planned) => planned,
         };
+        if let Some(twin) = twin {
+            self.ask_again(&planned, twin);
+        }
         let funded = self.reserve(planned).await?;
         let delivering = self.dispatch(funded).await?;
         Ok(self.relay(delivering).await?)

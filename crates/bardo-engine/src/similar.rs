@@ -16,13 +16,14 @@ use bardo_cache::store::CacheHit;
 use bardo_types::hints::RouteHints;
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
+use tokio::sync::oneshot;
 
 use crate::cache_slot::CacheSlot;
 use crate::caching::{is_golem, key_scope, may_have, settings};
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::lookup::{FoundAnswer, FoundBody, FoundHit, Lookup, find};
-use crate::meaning::{AuditCase, MeaningQuestion, QUESTION_TOKENS, text_of};
+use crate::meaning::{AuditCase, LiveTwin, MeaningQuestion, QUESTION_TOKENS, text_of};
 use crate::plan::Planned;
 use crate::receipt_builder::{Passed, Served};
 use crate::recording::MeaningNote;
@@ -33,6 +34,9 @@ use crate::stores::{Asked, StoredBody};
 const TRIES: usize = 4;
 /// The part of an agent that thinks at length about single decisions.
 const DELIBERATION: &str = "heartbeat_t2";
+
+/// An audit, and where its second live answer is sent, if it has one.
+type OrderedAudit = (AuditCase, Option<oneshot::Sender<LiveTwin>>);
 
 /// Why the semantic layer has no part in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,29 +61,40 @@ pub(crate) enum Similar {
 
 impl Engine {
     /// Looks for an answer to a request of the same meaning.
-    pub(crate) async fn semantic_lookup(&self, mut planned: Planned) -> Lookup<Planned> {
+    ///
+    /// Where a would-be hit is audited with a second live answer, that is what the sender wants.
+    pub(crate) async fn semantic_lookup(
+        &self,
+        mut planned: Planned,
+    ) -> (Lookup<Planned>, Option<oneshot::Sender<LiveTwin>>) {
         let asked = Asked {
             call: planned.call(),
             class: planned.class(),
         };
+        let mut twin = None;
         let found = match find(&self.stores.by_meaning, asked, "semantic").await {
             Some(found) => Some(found),
-            None => self.similar(&mut planned).await,
+            None => self.similar(&mut planned, &mut twin).await,
         };
         planned.passed(Passed::SemanticLookup);
-        match found {
+        let found = match found {
             Some(found) => {
                 let (mut limited, _) = planned.into_parts();
                 limited.stop_recording();
                 Lookup::Hit(FoundHit::of(limited, found))
             }
             None => Lookup::Miss(planned),
-        }
+        };
+        (found, twin)
     }
 
     /// Searches the stored questions, and leaves a note for the end of the request where none is
     /// served.
-    async fn similar(&self, planned: &mut Planned) -> Option<FoundAnswer> {
+    async fn similar(
+        &self,
+        planned: &mut Planned,
+        twin: &mut Option<oneshot::Sender<LiveTwin>>,
+    ) -> Option<FoundAnswer> {
         let recording = Arc::clone(planned.limited_mut().recording()?);
         let slot = recording.slot();
         let question = match self.question(planned.call(), slot, planned.class()) {
@@ -100,10 +115,14 @@ impl Engine {
             let deadline = planned.call().snapshot().cache.semantic.deadline;
             match self.embedded(&note.question, deadline).await {
                 Ok(vector) => {
-                    let decided = self.decided(planned, slot, &note.question, &vector);
-                    match decided {
+                    match self.decided(planned, slot, &note.question, &vector) {
                         Ok(found) => return Some(found),
-                        Err(audit) => note.audit = audit,
+                        Err(audit) => {
+                            note.audit = audit.map(|(case, sender)| {
+                                *twin = sender;
+                                case
+                            })
+                        }
                     }
                     note.vector = Some(vector);
                 }
@@ -124,7 +143,7 @@ impl Engine {
         slot: &CacheSlot,
         question: &MeaningQuestion,
         vector: &SentenceVector,
-    ) -> Result<FoundAnswer, Option<AuditCase>> {
+    ) -> Result<FoundAnswer, Option<OrderedAudit>> {
         let meaning = self.cache.meaning();
         let (hit, similarity) = match self.nearest(planned.call(), slot, question, vector) {
             Similar::Hit { hit, similarity } => (hit, similarity),
@@ -147,15 +166,18 @@ impl Engine {
         let request = planned.call().request_id();
         match meaning.decide(question, request, now_ms) {
             AuditDecision::Serve => {}
-            AuditDecision::Audit { twice: _ } => {
+            AuditDecision::Audit { twice } => {
                 planned.limited_mut().cache_reason("audit");
-                return Err(Some(AuditCase {
+                let (sender, receiver) = oneshot::channel();
+                let case = AuditCase {
                     domain,
                     account: planned.call().principal().account.clone(),
                     tenant: question.tenant,
                     key: entry.key,
                     stored: text_of(&events),
-                }));
+                    twin: twice.then_some(receiver),
+                };
+                return Err(Some((case, twice.then_some(sender))));
             }
             AuditDecision::Miss => {
                 meaning.stopped(domain);

@@ -507,3 +507,29 @@ fn counts_of_tenants_without_entries_stay_within_bounds() {
     assert_eq!(store.stats_of(&account("a0")), Stats::default());
     assert!(store.tenants().is_empty(), "none has entries");
 }
+
+#[test]
+fn a_listener_learns_of_each_entry_that_leaves_and_of_no_other() {
+    use std::collections::BTreeSet;
+    use std::sync::Mutex;
+
+    let gone: Arc<Mutex<BTreeSet<[u8; 32]>>> = Arc::default();
+    let told = Arc::clone(&gone);
+    let store = small(200_000).telling(move |key| {
+        told.lock().expect("no panic").insert(*key.as_bytes());
+    });
+    let kept: Vec<_> = (0..400)
+        .filter_map(|number| Offer::of("a", number).put(&store).ok())
+        .collect();
+    let holds = |entry: &Arc<CachedAnswer>| store.holds(&entry.key);
+    let is_told = |entry: &Arc<CachedAnswer>| {
+        let gone = gone.lock().expect("no panic");
+        gone.contains(entry.key.as_bytes())
+    };
+    assert!(kept.iter().any(holds) && !kept.iter().all(holds));
+    for entry in &kept {
+        assert_eq!(is_told(entry), !holds(entry));
+    }
+    store.flush(&Flush::All);
+    assert!(kept.iter().all(is_told));
+}

@@ -8,13 +8,17 @@ use bardo_cache::semantic::{Domain, answers};
 use bardo_types::chat::{Finish, StreamEvent};
 use bardo_types::ids::AccountId;
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
 use super::MeaningCache;
+use crate::live::AnswerOrigin;
 
 /// Tokens of an answer that are compared by their vector; its facts are compared as a whole.
 const ANSWER_TOKENS: usize = 256;
 /// Time for the vector of an answer. No caller waits for it.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Time for the second live answer.
+const TWIN_PATIENCE: Duration = Duration::from_mins(15);
 const UNIT: f32 = 127.0 * 127.0;
 
 /// A would-be hit that a provider answers too.
@@ -27,6 +31,14 @@ pub(crate) struct AuditCase {
     pub(crate) key: Key,
     /// The words of the stored answer.
     pub(crate) stored: String,
+    /// A second live answer to the identical prompt; `None` where one is asked for.
+    pub(crate) twin: Option<oneshot::Receiver<LiveTwin>>,
+}
+
+/// A live answer to a prompt that another request was answered too.
+pub(crate) struct LiveTwin {
+    pub(crate) origin: Arc<AnswerOrigin>,
+    pub(crate) events: Vec<StreamEvent>,
 }
 
 impl MeaningCache {
@@ -35,24 +47,63 @@ impl MeaningCache {
         self.judged(case, None, None);
     }
 
-    /// Compares the stored answer with the live one, at once where words and facts say enough, else
-    /// behind the request.
-    pub(crate) fn judge(self: Arc<Self>, case: AuditCase, live: &[StreamEvent]) {
+    /// Compares the stored answer with the live one, at once where words and facts say enough and
+    /// the provider is asked once, else behind the request.
+    pub(crate) fn judge(
+        self: Arc<Self>,
+        mut case: AuditCase,
+        origin: Arc<AnswerOrigin>,
+        live: &[StreamEvent],
+    ) {
         if !is_whole(live) {
             return self.unjudged(&case);
         }
         let live = text_of(live);
-        if let Some(agrees) = answers::verdict(&case.stored, &live, None) {
-            return self.judged(&case, Some(agrees), None);
+        let at_once = answers::verdict(&case.stored, &live, None);
+        let twin = case.twin.take();
+        if at_once.is_some() && twin.is_none() {
+            return self.judged(&case, at_once, None);
         }
         let Ok(runtime) = Handle::try_current() else {
-            return self.unjudged(&case);
+            return self.judged(&case, at_once, None);
         };
         runtime.spawn(async move {
-            let similarity = self.similarity(&case.stored, &live).await;
-            let agrees = answers::verdict(&case.stored, &live, similarity);
-            self.judged(&case, agrees, None);
+            let agrees = match at_once {
+                Some(agrees) => Some(agrees),
+                None => self.agree(&case.stored, &live).await,
+            };
+            let live_agree = match twin {
+                Some(twin) => self.twins_agree(twin, &origin, &live).await,
+                None => None,
+            };
+            self.judged(&case, agrees, live_agree);
         });
+    }
+
+    /// Whether two answers agree; `None` where that cannot be told.
+    async fn agree(&self, one: &str, other: &str) -> Option<bool> {
+        match answers::verdict(one, other, None) {
+            Some(agrees) => Some(agrees),
+            None => {
+                let similarity = self.similarity(one, other).await;
+                answers::verdict(one, other, similarity)
+            }
+        }
+    }
+
+    /// Whether a second live answer of the same model and backend agrees with the first one.
+    async fn twins_agree(
+        &self,
+        twin: oneshot::Receiver<LiveTwin>,
+        origin: &AnswerOrigin,
+        live: &str,
+    ) -> Option<bool> {
+        let twin = tokio::time::timeout(TWIN_PATIENCE, twin).await.ok()?.ok()?;
+        let is_same = twin.origin.model == origin.model && twin.origin.backend == origin.backend;
+        if !is_same || !is_whole(&twin.events) {
+            return None;
+        }
+        self.agree(live, &text_of(&twin.events)).await
     }
 
     /// The cosine of two answers; `None` where the embedder has no vectors of them.

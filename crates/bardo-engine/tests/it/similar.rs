@@ -105,6 +105,7 @@ pub(crate) fn serving() -> AuditRules {
     AuditRules {
         first: 0,
         share: 0.0,
+        baseline: 0.0,
         ..AuditRules::default()
     }
 }

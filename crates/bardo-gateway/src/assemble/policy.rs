@@ -463,6 +463,7 @@ fn semantic(config: &Config) -> SemanticPolicy {
             },
             max_error: semantic.max_error,
             share: semantic.audit_share,
+            baseline: semantic.baseline_share,
             first: semantic.first_audits,
             audits_per_day: semantic.audits_per_day,
             ..AuditRules::default()

@@ -8,7 +8,8 @@ use crate::sse::Caller;
 
 /// The model has all the time that a busy machine needs, and no hit is audited.
 fn config(sandbox: &Sandbox, semantic: Value) -> Value {
-    let mut all = json!({ "deadline": "30s", "first_audits": 0, "audit_share": 0 });
+    let mut all =
+        json!({ "deadline": "30s", "first_audits": 0, "audit_share": 0, "baseline_share": 0 });
     for (name, value) in semantic.as_object().into_iter().flatten() {
         all[name] = value.clone();
     }

@@ -17,6 +17,7 @@ fn auditing() -> AuditRules {
     AuditRules {
         first: u32::MAX,
         audits_per_day: u32::MAX,
+        baseline: 0.0,
         ..AuditRules::default()
     }
 }
@@ -166,4 +167,42 @@ async fn an_audit_whose_live_answer_fails_has_no_result() {
         (domain.unjudged, domain.agreed, domain.disagreed),
         (1, 0, 0)
     );
+}
+
+#[tokio::test]
+async fn a_second_live_answer_is_the_owners_and_compared_with_the_first() {
+    let (purse, _) = purse(AuditRules {
+        baseline: 1.0,
+        ..auditing()
+    })
+    .await;
+    cache_of(&purse, &scripted("How do I sell 1 ETH?")).await;
+    let one_call = purse.balance().await.spent;
+    cache_of(&purse, &scripted("How can I sell one ETH?")).await;
+    judged(&purse, 1).await;
+    assert_eq!(purse.bench.received().await.len(), 3);
+    let receipts = purse.settled().await;
+    let (own, of_owner): (Vec<_>, Vec<_>) = receipts
+        .into_iter()
+        .partition(|receipt| receipt.account == purse.account);
+    let [first, second] = own.as_slice() else {
+        panic!("two requests of the caller: {own:?}");
+    };
+    assert_eq!(first.amounts.charge, one_call);
+    let spent = purse.balance().await.spent;
+    let charged = first.amounts.charge.get() + second.amounts.charge.get();
+    assert_eq!(charged, spent.get());
+    let [again] = of_owner.as_slice() else {
+        panic!("one request of the owner: {of_owner:?}");
+    };
+    assert_eq!(again.account.as_str(), "cache-audits");
+    assert_eq!(
+        again.request_id.as_str(),
+        format!("{}_audit", second.request_id)
+    );
+    assert_eq!(again.amounts.charge, bardo_types::money::MicroUsd::ZERO);
+    let report = unknown(&purse).report;
+    assert_eq!((report.live_pairs, report.live_disagreements), (1, 0));
+    // The second answer is neither stored nor indexed.
+    assert_eq!(purse.bench.engine.cache().store().stats().entries, 2);
 }

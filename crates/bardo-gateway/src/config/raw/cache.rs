@@ -87,6 +87,9 @@ pub(crate) struct SemanticCacheConfig {
     pub(crate) max_error: f64,
     /// Share of hits that a provider answers too, to compare both answers; from 0 to 1.
     pub(crate) audit_share: f64,
+    /// Share of audits whose provider is called twice, at the owner's cost, to learn how often live
+    /// answers disagree; from 0 to 1.
+    pub(crate) baseline_share: f64,
     /// First hits of each account in each domain that are all audited.
     pub(crate) first_audits: u32,
     /// Most audits of an account in a day.

@@ -24,6 +24,7 @@ fn semantic(semantic: &SemanticCacheConfig) -> Result<(), String> {
     for (key, share) in [
         ("min_similarity", semantic.min_similarity),
         ("audit_share", semantic.audit_share),
+        ("baseline_share", semantic.baseline_share),
     ] {
         UnitInterval::try_from(share)
             .map_err(|error| format!("`cache.semantic.{key}`: {error}"))?;
