@@ -21,9 +21,8 @@ pub(crate) use raw::{
 /// The defaults, as documented text.
 pub(crate) const DEFAULTS: &str = include_str!("../../../config/default.toml");
 
-/// The last line of a refusal of settings that cannot be read: their values are not checked then.
-const MORE: &str =
-    "More mistakes may follow when these are mended: values are checked after names and forms.";
+/// The last line of a refusal if some settings could not be read around the mistakes.
+const MORE: &str = "More mistakes may follow when these are mended.";
 
 /// Why a configuration is invalid. The text names file, key, value and fix.
 #[derive(Debug, thiserror::Error)]
@@ -50,8 +49,21 @@ pub(crate) fn load(
     flag: Option<&Path>,
     environment: &[(String, String)],
 ) -> Result<Loaded, ConfigError> {
+    load_with(flag, environment, |_| Vec::new())
+}
+
+/// Finds, reads and checks the configuration, with checks of the caller. All mistakes are told at
+/// once.
+///
+/// # Errors
+/// With every mistake. `more` gets settings whose mistakes were replaced by stand-ins.
+pub(crate) fn load_with(
+    flag: Option<&Path>,
+    environment: &[(String, String)],
+    more: impl FnOnce(&Config) -> Vec<String>,
+) -> Result<Loaded, ConfigError> {
     let (layers, file) = layered(flag, environment)?;
-    let config = build(&layers, file.as_deref(), environment)?;
+    let config = build(&layers, file.as_deref(), environment, more)?;
     Ok(Loaded {
         config,
         layers,
@@ -129,7 +141,7 @@ pub(crate) fn embedded(name: &str, value: Value) -> Result<Loaded, ConfigError> 
         parse(DEFAULTS, "toml").map_err(ConfigError)?,
     ));
     layers.push(Layer::new(name, value));
-    let config = build(&layers, None, &[])?;
+    let config = build(&layers, None, &[], |_| Vec::new())?;
     Ok(Loaded {
         config,
         layers,
@@ -203,15 +215,28 @@ fn build(
     layers: &Layers,
     file: Option<&Path>,
     environment: &[(String, String)],
+    more: impl FnOnce(&Config) -> Vec<String>,
 ) -> Result<Config, ConfigError> {
     let mut merged = layers.merged();
+    let defaults = parse(DEFAULTS, "toml").map_err(ConfigError)?;
     let missing = layers::resolve_secrets(&mut merged, "", environment);
-    let mut config = settings::read(merged, missing)
-        .map_err(|reason| located(file, &format!("{reason}\n{MORE}")))?;
-    config.upstream.header_timeout_is_set = layers.is_set(&["upstream", "header_timeout"]);
-    config.revision = layers.revision();
-    config.check().map_err(|reason| located(file, &reason))?;
-    Ok(config)
+    let mut read = settings::read(merged, &defaults, missing);
+    let mut config = read.config.take();
+    if let Some(config) = &mut config {
+        config.upstream.header_timeout_is_set = layers.is_set(&["upstream", "header_timeout"]);
+        config.revision = layers.revision();
+        read.add(config.problems());
+        read.add(more(config));
+    }
+    let refused = layers::refuse_all(&read.problems);
+    match (config, refused) {
+        (Some(config), Ok(())) => Ok(config),
+        (Some(_), Err(reason)) => Err(located(file, &reason)),
+        (None, refused) => {
+            let reason = refused.err().unwrap_or_default();
+            Err(located(file, &format!("{reason}\n{MORE}")))
+        }
+    }
 }
 
 fn located(file: Option<&Path>, reason: &str) -> ConfigError {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{CliFailure, Common, environment, say};
 use crate::assemble::{self, AssembledBackend, LiveLists, names};
 use crate::auth::Privy;
-use crate::config;
+use crate::config::{self, Config};
 use crate::stores::DataFolderKind;
 use crate::{serve, stores, unbilled};
 
@@ -29,21 +29,36 @@ pub(super) struct CheckArgs {
     sandbox: bool,
 }
 
+/// What `serve` refuses of settings whose values are right one by one.
+fn refused(config: &Config) -> Vec<String> {
+    let privy = config.auth.privy.as_ref().and_then(|privy| {
+        let transport = Transport::new(config.upstream.connect_timeout.0);
+        Privy::new(privy, transport, Instant::now()).err()
+    });
+    [
+        assemble::backends(config).err(),
+        stores::check(&config.store).err(),
+        stores::limits(&config.limits).err(),
+        stores::shared_answers(&config.cache).err(),
+        privy,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
 /// Refuses what `serve` refuses, and names what it ignores.
 pub(super) fn check(args: &CheckArgs) -> Result<(), CliFailure> {
     let common = &args.common;
-    let loaded = super::load(common, args.sandbox)?;
+    let loaded = match args.sandbox {
+        true => super::load(common, true)?,
+        false => config::load_with(common.config.as_deref(), &environment(), refused)?,
+    };
     if !loaded.config.has_providers() {
         return Err(serve::no_provider(&loaded));
     }
     let backends = assemble::backends(&loaded.config).map_err(|reason| loaded.refuse(&reason))?;
     let config = &loaded.config;
-    stores::check(&config.store).map_err(|reason| loaded.refuse(&reason))?;
-    stores::limits(&config.limits).map_err(|reason| loaded.refuse(&reason))?;
-    if let Some(privy) = &config.auth.privy {
-        let transport = Transport::new(config.upstream.connect_timeout.0);
-        Privy::new(privy, transport, Instant::now()).map_err(|reason| loaded.refuse(&reason))?;
-    }
     if !args.sandbox
         && let Ok(folder) = stores::data_folder(common.data_dir.as_deref())
     {

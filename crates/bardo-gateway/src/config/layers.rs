@@ -243,7 +243,7 @@ pub(crate) fn refuse_all(problems: &[String]) -> Result<(), String> {
         [] => Ok(()),
         [problem] => Err(problem.clone()),
         several => Err(format!(
-            "{} settings cannot be read:\n  {}",
+            "{} mistakes:\n  {}",
             several.len(),
             several.join("\n  ")
         )),
@@ -390,6 +390,12 @@ pub(crate) fn explain(path: &str, message: &str) -> String {
 
 /// A message of serde about a wrong type, in the words of the file.
 fn plain(message: &str) -> String {
+    if message == "invalid socket address syntax" {
+        return "write address and port, such as `127.0.0.1:8402`".to_owned();
+    }
+    if let Some(name) = message.strip_prefix("missing field ") {
+        return format!("the setting {name} is missing");
+    }
     let Some((given, expected)) = message
         .strip_prefix("invalid type: ")
         .and_then(|rest| rest.rsplit_once(", expected "))

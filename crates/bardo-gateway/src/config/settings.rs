@@ -1,48 +1,100 @@
-//! Reads merged settings as one value, and names all settings that cannot be read at once.
+//! Reads merged settings as one value, and names all mistakes in one pass.
 
 use serde_json::{Value, json};
 use serde_path_to_error::{Path, Segment};
 
 use super::{Config, layers};
 
-/// The largest number of settings that are named at once.
-const MOST: usize = 20;
+/// The largest number of corrections before the rest is left unread.
+const CORRECTIONS: usize = 200;
 
-/// Reads the settings. `problems` are known already, and the settings are refused with them.
-///
-/// # Errors
-/// With the problems that are known, and with each setting that cannot be read.
-pub(super) fn read(mut merged: Value, mut problems: Vec<String>) -> Result<Config, String> {
-    // A reference that is not resolved is no number and no list, so wrong types say nothing then.
-    let tells_types = problems.is_empty();
-    loop {
+/// Settings as far as they can be read.
+pub(super) struct ReadSettings {
+    /// The settings, with stand-ins for those that cannot be read; `None` if a stand-in does not
+    /// help.
+    pub(super) config: Option<Config>,
+    /// All that is wrong, one sentence each.
+    pub(super) problems: Vec<String>,
+    /// The places whose values are no longer those of the files. What is wrong there is told
+    /// already.
+    corrected: Vec<String>,
+}
+
+impl ReadSettings {
+    /// Adds problems that were found with the settings, except at places that are told already.
+    pub(super) fn add(&mut self, problems: impl IntoIterator<Item = String>) {
+        for problem in problems {
+            let is_told = place_of(&problem).is_some_and(|place| is_within(place, &self.corrected));
+            if !is_told && !self.problems.contains(&problem) {
+                self.problems.push(problem);
+            }
+        }
+    }
+}
+
+/// Reads the settings. `unresolved` are the references that have no value. A setting that cannot be
+/// read gets a stand-in, so that all others are checked too.
+pub(super) fn read(mut merged: Value, defaults: &Value, unresolved: Vec<String>) -> ReadSettings {
+    let places = unresolved.iter().filter_map(|problem| place_of(problem));
+    let mut read = ReadSettings {
+        corrected: places.map(str::to_owned).collect(),
+        problems: unresolved,
+        config: None,
+    };
+    for _ in 0..CORRECTIONS {
         let error = match serde_path_to_error::deserialize(&merged) {
             Ok(config) => {
-                layers::refuse_all(&problems)?;
-                return Ok(config);
+                read.config = Some(config);
+                return read;
             }
             Err(error) => error,
         };
         let path = error.path().clone();
         let message = error.into_inner().to_string();
         let mistake = Mistake::of(&message);
-        let is_told = match mistake {
-            Mistake::UnknownName => true,
-            Mistake::UnknownWord | Mistake::WrongType | Mistake::Other => tells_types,
-        };
-        if is_told {
-            problems.push(layers::explain(&path.to_string(), &message));
+        let mut place = path.to_string();
+        if let Mistake::Missing(name) = &mistake {
+            place = match place.as_str() {
+                "." => name.clone(),
+                place => format!("{place}.{name}"),
+            };
         }
-        let can_go_on = mistake != Mistake::Other && problems.len() < MOST;
-        if !(can_go_on && leave_out(&mut merged, &path, &message, mistake)) {
-            layers::refuse_all(&problems)?;
-            return Err(message);
+        let is_told = is_within(&place, &read.corrected);
+        if !is_told || mistake == Mistake::UnknownName {
+            read.problems
+                .push(layers::explain(&path.to_string(), &message));
+        }
+        let is_left_out = stand_in(&mut merged, &path, &message, &mistake)
+            || back_to_default(&mut merged, defaults, &path);
+        if !is_left_out {
+            return read;
+        }
+        if mistake != Mistake::UnknownName {
+            read.corrected.push(place);
         }
     }
+    read
+}
+
+/// The place that a problem begins with.
+fn place_of(problem: &str) -> Option<&str> {
+    let place = problem.strip_prefix('`')?.split('`').next()?;
+    Some(place).filter(|place| !place.is_empty())
+}
+
+/// Whether a place is one of others, above one or below one.
+fn is_within(place: &str, others: &[String]) -> bool {
+    let is_below = |inner: &str, outer: &str| {
+        let rest = inner.strip_prefix(outer);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    others
+        .iter()
+        .any(|other| is_below(place, other) || is_below(other, place))
 }
 
 /// Kinds of mistakes, as the reader's messages begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Mistake {
     /// A setting of this name does not exist.
     UnknownName,
@@ -50,12 +102,17 @@ enum Mistake {
     UnknownWord,
     /// A setting takes another type of value.
     WrongType,
-    /// Another mistake: the rest of the settings cannot be read around it.
+    /// A table lacks the setting of this name.
+    Missing(String),
+    /// Another mistake, such as a text that is no duration.
     Other,
 }
 
 impl Mistake {
     fn of(message: &str) -> Self {
+        if let Some(rest) = message.strip_prefix("missing field `") {
+            return Self::Missing(rest.trim_end_matches('`').to_owned());
+        }
         let kinds = [
             ("unknown field `", Self::UnknownName),
             ("unknown variant `", Self::UnknownWord),
@@ -69,7 +126,7 @@ impl Mistake {
 }
 
 /// Takes a mistake out of the settings, so that those behind it are read. `false` if that cannot be.
-fn leave_out(settings: &mut Value, path: &Path, message: &str, mistake: Mistake) -> bool {
+fn stand_in(settings: &mut Value, path: &Path, message: &str, mistake: &Mistake) -> bool {
     let mut segments: Vec<&Segment> = path.iter().collect();
     let mut quoted = message.split('`').skip(1).step_by(2);
     let fitting = match mistake {
@@ -84,6 +141,12 @@ fn leave_out(settings: &mut Value, path: &Path, message: &str, mistake: Mistake)
             let members = reach(settings, &segments).and_then(Value::as_object_mut);
             return members.is_some_and(|members| members.remove(name).is_some());
         }
+        Mistake::Missing(name) => {
+            let members = reach(settings, &segments).and_then(Value::as_object_mut);
+            // Where a text does not fit, the next message says what does.
+            return members
+                .is_some_and(|members| members.insert(name.clone(), json!("")).is_none());
+        }
         // The first word that the setting takes stands in for the wrong one.
         Mistake::UnknownWord => quoted.nth(1).map(Value::from),
         Mistake::WrongType => value_of_type(message),
@@ -96,6 +159,28 @@ fn leave_out(settings: &mut Value, path: &Path, message: &str, mistake: Mistake)
         *place = fitting;
         is_new
     })
+}
+
+/// Gives a setting its default, or removes one that has none. `false` if neither changes anything.
+fn back_to_default(settings: &mut Value, defaults: &Value, path: &Path) -> bool {
+    let segments: Vec<&Segment> = path.iter().collect();
+    let usual = segments
+        .iter()
+        .try_fold(defaults, |at, segment| match segment {
+            Segment::Map { key } => at.get(key),
+            Segment::Seq { .. } | Segment::Enum { .. } | Segment::Unknown => None,
+        });
+    if let Some((usual, place)) = usual.zip(reach(settings, &segments))
+        && *place != *usual
+    {
+        *place = usual.clone();
+        return true;
+    }
+    let Some((Segment::Map { key }, above)) = segments.split_last() else {
+        return false;
+    };
+    let members = reach(settings, above).and_then(Value::as_object_mut);
+    members.is_some_and(|members| members.remove(key).is_some())
 }
 
 /// A value of the type that a message demands.

@@ -14,7 +14,7 @@ fn check(yaml: &str, environment: &[(&str, &str)]) -> Result<Config, String> {
     spellings::canonical(&mut file)?;
     layers.push(Layer::new("test", file));
     layers.push(Layer::new("environment", layers::overrides(&environment)));
-    build(&layers, None, &environment).map_err(|error| error.0)
+    build(&layers, None, &environment, |_| Vec::new()).map_err(|error| error.0)
 }
 
 #[test]
@@ -45,8 +45,7 @@ fn refusals_name_key_value_and_fix() {
     let refusal = |yaml| check(yaml, &[]).unwrap_err();
     assert_eq!(
         refusal("server: { hartbeat: 5s }"),
-        "configuration: `server`: unknown key `hartbeat`; did you mean `heartbeat`?\n\
-         More mistakes may follow when these are mended: values are checked after names and forms."
+        "configuration: `server`: unknown key `hartbeat`; did you mean `heartbeat`?"
     );
     assert!(
         refusal("server: { heartbeat: soon }")
@@ -81,6 +80,78 @@ fn refusals_name_key_value_and_fix() {
     }
     let told = refusal("upstream: { breaker: { failures: 0 } }");
     assert!(told.contains("breaker.enabled"), "{told}");
+}
+
+#[test]
+fn a_duration_without_a_unit_and_an_address_without_a_port_are_told_with_what_to_write() {
+    let refusal = |yaml| check(yaml, &[]).unwrap_err();
+    for number in ["120", "'120'"] {
+        let yaml = format!("upstream: {{ total_timeout: {number} }}");
+        let told = check(&yaml, &[]).unwrap_err();
+        assert_eq!(
+            told,
+            "configuration: `upstream.total_timeout`: `120` has no unit; write \"120s\" for seconds, or \"120ms\""
+        );
+    }
+    let told = refusal("server: { listen: 127.0.0.1 }");
+    assert!(told.contains("`127.0.0.1:8402`"), "{told}");
+}
+
+#[test]
+fn all_mistakes_of_a_file_are_told_at_once_and_each_one_once() {
+    let told = check(
+        "
+server: { listen: 127.0.0.1, admin_tokn: x, max_header: 2MiB, drain: soon }
+upstream: { total_timeout: 120, max_attempts: 0, retry_budget: 2, breaker: { failures: 0 } }
+cache: { scope: team, hash: { enabled: 1 } }
+store: { url: 'env:DATABASE' }
+auth:
+  keys:
+    - { id: one, key: short }
+    - { id: two, key: 'env:CALLER' }
+    - { id: two, key: 0123456789abcdef }
+    - { id: three }
+providers:
+  direct: { keys: [ { provider: opnai, api_key: 'env:UP', bill: 'env:BILL' } ] }
+inference:
+  routes: { risc: [venice] }
+  profiles: { risk: { temperature: 3, top_k: 0 } }
+  max_cost_usd: 0
+",
+        &[],
+    )
+    .unwrap_err();
+    let lines: Vec<&str> = told.lines().skip(1).map(str::trim).collect();
+    let begins = [
+        "`store.url`: the environment variable `DATABASE`",
+        "`auth.keys[1].key`: the environment variable `CALLER`",
+        "`providers.direct.keys[0].api_key`: the environment variable `UP`",
+        "`providers.direct.keys[0].bill`: the environment variable `BILL`",
+        "`server.listen`: write address and port",
+        "`server`: unknown key `admin_tokn`",
+        "`server.drain`: `soon` is not a duration",
+        "`upstream.total_timeout`: `120` has no unit",
+        "`cache.scope`: unknown value `team`",
+        "`cache.hash.enabled`: must be `true` or `false`",
+        "`auth.keys[3]`: the setting `key` is missing",
+        "`providers.direct.keys[0].provider`: unknown",
+        "`upstream.max_attempts` must be at least 1",
+        "`upstream.retry_budget`",
+        "`upstream.breaker.failures` must be at least 1",
+        "`server.max_header` must be at most",
+        "`auth.keys[0].key` must have",
+        "`auth.keys[2].id`: `two` is used twice",
+        "`inference.routes`: unknown subsystem `risc`",
+        "`inference.profiles.risk.temperature` must be",
+        "`inference.profiles.risk.top_k` must be",
+        "`inference.max_cost_usd` must be above 0",
+    ];
+    for begin in begins {
+        let found = lines.iter().filter(|line| line.starts_with(begin)).count();
+        assert_eq!(found, 1, "{begin}\n{told}");
+    }
+    assert_eq!(lines.len(), begins.len(), "{told}");
+    assert!(told.contains("22 mistakes"), "{told}");
 }
 
 #[test]

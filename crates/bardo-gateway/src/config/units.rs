@@ -22,8 +22,45 @@ impl std::str::FromStr for Span {
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(D::Error::custom)
+        deserializer.deserialize_any(SpanVisitor)
+    }
+}
+
+/// Reads durations, and says what a number without a unit lacks.
+struct SpanVisitor;
+
+impl SpanVisitor {
+    fn bare<E: serde::de::Error>(number: impl std::fmt::Display) -> Result<Span, E> {
+        Err(E::custom(format!(
+            "`{number}` has no unit; write \"{number}s\" for seconds, or \"{number}ms\""
+        )))
+    }
+}
+
+impl serde::de::Visitor<'_> for SpanVisitor {
+    type Value = Span;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Span, E> {
+        match text.trim().parse::<u64>() {
+            Ok(number) => Self::bare(number),
+            Err(_) => text.parse().map_err(E::custom),
+        }
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Span, E> {
+        Self::bare(number)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Span, E> {
+        Self::bare(number)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Span, E> {
+        Self::bare(number)
     }
 }
 

@@ -317,32 +317,48 @@ fn the_prefix_of_a_local_server_elsewhere_leads_to_the_local_backend() {
 }
 
 #[test]
-fn a_check_that_stops_at_reading_says_that_more_mistakes_may_follow() {
-    const MORE: &str =
-        "More mistakes may follow when these are mended: values are checked after names and forms.";
+fn a_check_tells_mistakes_of_all_kinds_in_one_run() {
     let folder = Folder::new();
-    let check = |part: Value| {
-        let mut settings = config(&[direct("openai", "https://api.openai.com/v1", &["gpt-5.5"])]);
-        for (section, value) in part.as_object().expect("an object") {
-            settings[section] = value.clone();
-        }
-        let file = folder.write("bad.yaml", &settings.to_string());
-        let file = file.to_str().expect("UTF-8");
-        let (code, out, err) = run(&folder, &["check", "--config", file], &[]);
-        assert_eq!(code, 1, "{out}");
-        err
-    };
-    for unread in [
-        json!({ "server": { "admin_tokn": "x" }, "upstream": { "max_attempts": 0 } }),
-        json!({ "server": { "listen": "127.0.0.1" } }),
-        json!({ "server": { "admin_token": "env:NOT_SET_ANYWHERE" } }),
+    let mut settings = config(&[direct("openai", "https://api.openai.com/v1", &["gpt-5.5"])]);
+    for (section, value) in [
+        (
+            "server",
+            json!({ "admin_tokn": "x", "listen": "127.0.0.1" }),
+        ),
+        (
+            "upstream",
+            json!({ "max_attempts": 0, "total_timeout": 120 }),
+        ),
+        ("limits", json!({ "redis_url": "http://x" })),
+        (
+            "cache",
+            json!({ "redis_url": "redis://x", "redis_key": "short" }),
+        ),
+        (
+            "auth",
+            json!({ "keys": [{ "id": "a", "key": "env:NOT_SET_ANYWHERE" }] }),
+        ),
     ] {
-        let told = check(unread);
-        assert!(told.trim_end().ends_with(MORE), "{told}");
+        settings[section] = value;
     }
-    let told = check(json!({ "upstream": { "max_attempts": 0 } }));
-    check_words(&told, &["upstream.max_attempts"]);
-    assert!(!told.contains(MORE), "{told}");
+    let file = folder.write("bad.yaml", &settings.to_string());
+    let file = file.to_str().expect("UTF-8");
+    let (code, out, told) = run(&folder, &["check", "--config", file], &[]);
+    assert_eq!(code, 1, "{out}");
+    check_words(
+        &told,
+        &[
+            "7 mistakes",
+            "unknown key `admin_tokn`",
+            "such as `127.0.0.1:8402`",
+            "`upstream.max_attempts` must be at least 1",
+            "write \"120s\"",
+            "`limits.redis_url`",
+            "write `redis://host:6379/0`",
+            "32 bytes or more",
+            "`NOT_SET_ANYWHERE` is not set",
+        ],
+    );
 }
 
 #[test]

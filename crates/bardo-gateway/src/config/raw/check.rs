@@ -19,111 +19,159 @@ fn is_origin(text: &str) -> bool {
     })
 }
 
+/// Collects what is wrong.
+#[derive(Default)]
+struct Problems(Vec<String>);
+
+impl Problems {
+    fn check(&mut self, checked: Result<(), String>) {
+        self.0.extend(checked.err());
+    }
+
+    fn refuse_if(&mut self, is_wrong: bool, reason: &str) {
+        if is_wrong {
+            self.0.push(reason.to_owned());
+        }
+    }
+}
+
 /// Checks the settings of the semantic cache.
-fn semantic(semantic: &SemanticCacheConfig) -> Result<(), String> {
+fn semantic(semantic: &SemanticCacheConfig, problems: &mut Problems) {
     for (key, share) in [
         ("min_similarity", semantic.min_similarity),
         ("audit_share", semantic.audit_share),
         ("baseline_share", semantic.baseline_share),
     ] {
-        UnitInterval::try_from(share)
-            .map_err(|error| format!("`cache.semantic.{key}`: {error}"))?;
+        problems.check(
+            UnitInterval::try_from(share)
+                .map(drop)
+                .map_err(|error| format!("`cache.semantic.{key}`: {error}")),
+        );
     }
-    if !(0.0001..=0.5).contains(&semantic.max_error) {
-        return Err("`cache.semantic.max_error` must be from 0.0001 to 0.5".into());
-    }
-    Ok(())
+    problems.refuse_if(
+        !(0.0001..=0.5).contains(&semantic.max_error),
+        "`cache.semantic.max_error` must be from 0.0001 to 0.5",
+    );
 }
 
 impl Config {
     /// Checks what types alone cannot.
+    ///
+    /// # Errors
+    /// With the first problem.
     pub(crate) fn check(&self) -> Result<(), String> {
-        if self.upstream.max_attempts == 0 {
-            return Err("`upstream.max_attempts` must be at least 1".into());
-        }
-        self.inference.spread()?;
+        self.problems().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// All that is wrong with settings that could be read, one sentence each. A sentence begins
+    /// with the place of its setting where that is one.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let mut problems = Problems::default();
+        problems.check(self.inference.spread().map(drop));
+        self.check_stores(&mut problems);
+        self.check_upstream(&mut problems);
+        self.check_server(&mut problems);
+        self.check_auth(&mut problems);
+        semantic(&self.cache.semantic, &mut problems);
+        routing::check(self, &mut problems);
+        problems.0
+    }
+
+    fn check_stores(&self, problems: &mut Problems) {
         let url = self.store.url.expose();
         let is_postgres = url.starts_with("postgres://") || url.starts_with("postgresql://");
-        if !matches!(url, "" | "sqlite") && !is_postgres {
-            return Err("`store.url` must be \"sqlite\" or begin with postgres://".into());
-        }
-        if self.limits.instances == 0 {
-            return Err("`limits.instances` must be at least 1".into());
-        }
+        problems.refuse_if(
+            !matches!(url, "" | "sqlite") && !is_postgres,
+            "`store.url` must be \"sqlite\" or begin with postgres://",
+        );
+        problems.refuse_if(
+            self.limits.instances == 0,
+            "`limits.instances` must be at least 1",
+        );
+    }
+
+    fn check_upstream(&self, problems: &mut Problems) {
+        problems.refuse_if(
+            self.upstream.max_attempts == 0,
+            "`upstream.max_attempts` must be at least 1",
+        );
         let breaker = &self.upstream.breaker;
         for (key, share) in [
             ("retry_budget", self.upstream.retry_budget),
             ("breaker.error_rate", breaker.error_rate),
         ] {
-            UnitInterval::try_from(share).map_err(|error| format!("`upstream.{key}`: {error}"))?;
+            let share = UnitInterval::try_from(share);
+            problems.check(
+                share
+                    .map(drop)
+                    .map_err(|error| format!("`upstream.{key}`: {error}")),
+            );
         }
         for (key, count) in [
             ("failures", breaker.failures),
             ("connect_failures", breaker.connect_failures),
             ("min_samples", breaker.min_samples),
         ] {
-            if count == 0 {
-                return Err(format!(
-                    "`upstream.breaker.{key}` must be at least 1; to disable the circuit breaker, set `upstream.breaker.enabled: false`"
-                ));
-            }
-        }
-        if self.server.max_bodies.0 < self.server.max_body.0 {
-            return Err("`server.max_bodies` must be at least `server.max_body`".into());
-        }
-        for origin in &self.server.cors.origins {
-            if origin != "*" && !is_origin(origin) {
-                return Err(format!(
-                    "`server.cors.origins`: `{origin}` is not an origin; write scheme, host and port without a path, such as \
-                     `https://app.example.com`"
-                ));
-            }
-        }
-        if self.server.max_header.0 > 1 << 20 {
-            return Err("`server.max_header` must be at most 1MiB".into());
-        }
-        if !self.server.admin_listen.ip().is_loopback() && self.server.admin_token.is_empty() {
-            return Err(format!(
-                "`server.admin_listen` is {}, which other machines can reach; set `server.admin_token`, or listen on \
-                 127.0.0.1",
-                self.server.admin_listen
+            problems.refuse_if(count == 0, &format!(
+                "`upstream.breaker.{key}` must be at least 1; to disable the circuit breaker, set `upstream.breaker.enabled: false`"
             ));
         }
+    }
+
+    fn check_server(&self, problems: &mut Problems) {
+        let server = &self.server;
+        problems.refuse_if(
+            server.max_bodies.0 < server.max_body.0,
+            "`server.max_bodies` must be at least `server.max_body`",
+        );
+        for origin in &server.cors.origins {
+            problems.refuse_if(origin != "*" && !is_origin(origin), &format!(
+                "`server.cors.origins`: `{origin}` is not an origin; write scheme, host and port without a path, such as \
+                 `https://app.example.com`"
+            ));
+        }
+        problems.refuse_if(
+            server.max_header.0 > 1 << 20,
+            "`server.max_header` must be at most 1MiB",
+        );
+        problems.refuse_if(
+            !server.admin_listen.ip().is_loopback() && server.admin_token.is_empty(),
+            &format!(
+                "`server.admin_listen` is {}, which other machines can reach; set `server.admin_token`, or listen on \
+                 127.0.0.1",
+                server.admin_listen
+            ),
+        );
+    }
+
+    fn check_auth(&self, problems: &mut Problems) {
         if let Some(privy) = &self.auth.privy {
-            if privy.app_id.is_empty()
-                || !privy
-                    .app_id
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
-            {
-                return Err("`auth.privy.app_id` must be the id of an application: letters, digits, `-` and `_`".into());
-            }
-            if privy.jwks_url.is_some() && privy.jwks_file.is_some() {
-                return Err("`auth.privy` has both `jwks_url` and `jwks_file`; remove one".into());
-            }
+            let fits = |b: u8| b.is_ascii_alphanumeric() || b"-_".contains(&b);
+            problems.refuse_if(
+                privy.app_id.is_empty() || !privy.app_id.bytes().all(fits),
+                "`auth.privy.app_id` must be the id of an application: letters, digits, `-` and `_`",
+            );
+            problems.refuse_if(
+                privy.jwks_url.is_some() && privy.jwks_file.is_some(),
+                "`auth.privy` has both `jwks_url` and `jwks_file`; remove one",
+            );
         }
         for (index, key) in self.auth.keys.iter().enumerate() {
-            if let Err(error) = AccountId::parse(&key.id) {
-                return Err(format!("`auth.keys[{index}].id`: {error}"));
-            }
-            if key.key.expose().len() < 16 {
-                return Err(format!(
-                    "`auth.keys[{index}].key` must have at least 16 characters"
-                ));
-            }
-            if self.auth.keys[..index]
-                .iter()
-                .any(|earlier| earlier.id == key.id)
-            {
-                return Err(format!(
-                    "`auth.keys[{index}].id`: `{}` is used twice",
-                    key.id
-                ));
-            }
+            let id = AccountId::parse(&key.id);
+            problems.check(
+                id.map(drop)
+                    .map_err(|error| format!("`auth.keys[{index}].id`: {error}")),
+            );
+            problems.refuse_if(
+                key.key.expose().len() < 16,
+                &format!("`auth.keys[{index}].key` must have at least 16 characters"),
+            );
+            let earlier = &self.auth.keys[..index];
+            problems.refuse_if(
+                earlier.iter().any(|earlier| earlier.id == key.id),
+                &format!("`auth.keys[{index}].id`: `{}` is used twice", key.id),
+            );
         }
-        semantic(&self.cache.semantic)?;
-        routing::check(self)?;
-        Ok(())
     }
 
     /// Whether any backend is configured.

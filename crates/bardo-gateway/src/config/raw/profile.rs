@@ -146,7 +146,8 @@ impl ProfileConfig {
     }
 
     /// Checks the ranges; `place` is where it stands.
-    pub(super) fn check(&self, place: &str) -> Result<(), String> {
+    pub(super) fn problems(&self, place: &str) -> Vec<String> {
+        let mut problems = Vec::new();
         for (key, value, least, most) in [
             ("temperature", self.temperature, 0.0, 2.0),
             ("top_p", self.top_p, f64::MIN_POSITIVE, 1.0),
@@ -162,16 +163,19 @@ impl ProfileConfig {
                 } else {
                     format!("{least}")
                 };
-                return Err(format!(
+                problems.push(format!(
                     "`{place}.{key}` must be {least} to {most}, not {value}"
                 ));
             }
         }
-        if self.top_k == Some(0) || self.max_tokens == Some(0) {
-            return Err(format!(
-                "`{place}`: `top_k` and `max_tokens` must be at least 1"
-            ));
+        for (key, count) in [
+            ("top_k", self.top_k == Some(0)),
+            ("max_tokens", self.max_tokens == Some(0)),
+        ] {
+            if count {
+                problems.push(format!("`{place}.{key}` must be at least 1"));
+            }
         }
-        Ok(())
+        problems
     }
 }

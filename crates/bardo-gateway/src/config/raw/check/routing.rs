@@ -7,6 +7,7 @@ use bardo_types::backend::BackendName;
 use bardo_types::money::MicroUsd;
 use serde_json::Number;
 
+use super::Problems;
 use crate::config::Config;
 use crate::config::layers::nearest;
 
@@ -20,50 +21,49 @@ pub(crate) const BACKENDS: [&str; 6] = [
     "bankr",
 ];
 
-pub(super) fn check(config: &Config) -> Result<(), String> {
+pub(super) fn check(config: &Config, problems: &mut Problems) {
     let inference = &config.inference;
     for name in &inference.provider_order {
         if !BACKENDS.contains(&name.as_str()) {
-            return Err(unknown(
-                "inference.provider_order",
-                name,
-                "backend",
-                BACKENDS,
-            ));
+            let place = "inference.provider_order";
+            problems.check(Err(unknown(place, name, "backend", BACKENDS)));
         }
     }
     for (subsystem, order) in &inference.routes {
         let place = format!("inference.routes.{subsystem}");
-        known_subsystem("inference.routes", subsystem)?;
-        if order.is_empty() {
-            return Err(format!("`{place}` is empty; name a backend, or remove it"));
+        problems.check(known_subsystem("inference.routes", subsystem));
+        problems.refuse_if(
+            order.is_empty(),
+            &format!("`{place}` is empty; name a backend, or remove it"),
+        );
+        for name in order {
+            problems.check(known_backend(config, &place, name));
         }
-        order
-            .iter()
-            .try_for_each(|name| known_backend(config, &place, name))?;
     }
     for (subsystem, profile) in &inference.profiles {
-        known_subsystem("inference.profiles", subsystem)?;
-        profile.check(&format!("inference.profiles.{subsystem}"))?;
+        problems.check(known_subsystem("inference.profiles", subsystem));
+        problems
+            .0
+            .extend(profile.problems(&format!("inference.profiles.{subsystem}")));
     }
     for subsystem in config.privacy.floors.keys() {
-        known_subsystem("privacy.floors", subsystem)?;
+        problems.check(known_subsystem("privacy.floors", subsystem));
     }
     if let Some(name) = &inference.dream_provider {
-        known_backend(config, "inference.dream_provider", name)?;
+        problems.check(known_backend(config, "inference.dream_provider", name));
     }
-    known_backend(
+    problems.check(known_backend(
         config,
         "inference.embeddings.provider",
         &inference.embeddings.provider,
-    )?;
-    numbers(config)?;
-    names(config)?;
-    models(config)?;
-    bankr(config)
+    ));
+    numbers(config, problems);
+    names(config, problems);
+    models(config, problems);
+    bankr(config, problems);
 }
 
-fn numbers(config: &Config) -> Result<(), String> {
+fn numbers(config: &Config, problems: &mut Problems) {
     let inference = &config.inference;
     let weights = &inference.weights;
     let rows = [
@@ -74,85 +74,90 @@ fn numbers(config: &Config) -> Result<(), String> {
         ("privacy", weights.privacy),
     ];
     let fits = |weight: f64| (0.0..=1e6).contains(&weight);
-    if let Some((key, _)) = rows.iter().find(|(_, (a, b))| !fits(*a) || !fits(*b)) {
-        return Err(format!(
-            "`inference.weights.{key}` must be two numbers of 0 or more"
-        ));
+    for (key, (without, with)) in rows {
+        problems.refuse_if(
+            !fits(without) || !fits(with),
+            &format!("`inference.weights.{key}` must be two numbers of 0 or more"),
+        );
     }
     let sum = |end: fn(&(f64, f64)) -> f64| rows.iter().map(|(_, pair)| end(pair)).sum::<f64>();
-    if sum(|pair| pair.0) <= 0.0 || sum(|pair| pair.1) <= 0.0 {
-        return Err(
-            "`inference.weights`: at least one weight must be above 0 in each column".into(),
-        );
-    }
-    if usd("inference.max_cost_usd", &inference.max_cost_usd)? == MicroUsd::ZERO {
-        return Err("`inference.max_cost_usd` must be above 0".into());
-    }
-    usd("inference.death_reserve_usd", &inference.death_reserve_usd)?;
+    problems.refuse_if(
+        sum(|pair| pair.0) <= 0.0 || sum(|pair| pair.1) <= 0.0,
+        "`inference.weights`: at least one weight must be above 0 in each column",
+    );
+    let most = usd("inference.max_cost_usd", &inference.max_cost_usd);
+    problems.refuse_if(
+        most == Ok(MicroUsd::ZERO),
+        "`inference.max_cost_usd` must be above 0",
+    );
+    problems.check(most.map(drop));
+    let reserve = usd("inference.death_reserve_usd", &inference.death_reserve_usd);
+    problems.check(reserve.map(drop));
     if let Some(limit) = &inference.verify_above_usd {
-        usd("inference.verify_above_usd", limit)?;
+        problems.check(usd("inference.verify_above_usd", limit).map(drop));
     }
     let prefix = &inference.caching.prompt_cache_key_prefix;
-    if prefix.is_empty() || prefix.len() > 32 || !prefix.bytes().all(|b| b.is_ascii_graphic()) {
-        return Err(
-            "`inference.caching.prompt_cache_key_prefix` must be 1 to 32 visible ASCII characters"
-                .into(),
-        );
-    }
+    problems.refuse_if(
+        prefix.is_empty() || prefix.len() > 32 || !prefix.bytes().all(|b| b.is_ascii_graphic()),
+        "`inference.caching.prompt_cache_key_prefix` must be 1 to 32 visible ASCII characters",
+    );
     let secret = &inference.caching.secret;
-    if !secret.is_empty() && secret.expose().len() < 16 {
-        return Err("`inference.caching.secret` must have at least 16 characters".into());
-    }
-    Ok(())
+    problems.refuse_if(
+        !secret.is_empty() && secret.expose().len() < 16,
+        "`inference.caching.secret` must have at least 16 characters",
+    );
 }
 
 /// Aliases that lead nowhere, and fallbacks to nothing.
-fn names(config: &Config) -> Result<(), String> {
+fn names(config: &Config, problems: &mut Problems) {
     let inference = &config.inference;
     for alias in inference.aliases.keys() {
-        inference.unaliased(alias).map_err(|chain| {
-            format!(
+        if let Err(chain) = inference.unaliased(alias) {
+            problems.check(Err(format!(
                 "`inference.aliases.{alias}` leads back to itself ({}); name a model at the end",
                 chain.join(" -> ")
-            )
-        })?;
+            )));
+        }
     }
     for (model, others) in &inference.fallbacks {
         let place = format!("inference.fallbacks.{model}");
-        if others.is_empty() {
-            return Err(format!("`{place}` is empty; name a model, or remove it"));
-        }
-        if others.contains(model) {
-            return Err(format!(
-                "`{place}` names `{model}` itself; name another model"
-            ));
-        }
-        if let Some(index) = others.iter().position(|other| other.trim().is_empty()) {
-            return Err(format!("`{place}[{index}]` must be the name of a model"));
+        problems.refuse_if(
+            others.is_empty(),
+            &format!("`{place}` is empty; name a model, or remove it"),
+        );
+        problems.refuse_if(
+            others.contains(model),
+            &format!("`{place}` names `{model}` itself; name another model"),
+        );
+        for (index, other) in others.iter().enumerate() {
+            problems.refuse_if(
+                other.trim().is_empty(),
+                &format!("`{place}[{index}]` must be the name of a model"),
+            );
         }
     }
-    Ok(())
 }
 
-fn models(config: &Config) -> Result<(), String> {
+fn models(config: &Config, problems: &mut Problems) {
     for (index, row) in config.catalog.models.iter().enumerate() {
         let place = format!("catalog.models[{index}]");
-        if row.id.trim().is_empty() {
-            return Err(format!("`{place}.id` must be the name of a model"));
-        }
-        if row.rating.is_some_and(|rating| rating > 100) {
-            return Err(format!("`{place}.rating` must be between 0 and 100"));
-        }
+        problems.refuse_if(
+            row.id.trim().is_empty(),
+            &format!("`{place}.id` must be the name of a model"),
+        );
+        problems.refuse_if(
+            row.rating.is_some_and(|rating| rating > 100),
+            &format!("`{place}.rating` must be between 0 and 100"),
+        );
         if let Some(name) = &row.backend {
-            known_backend(config, &format!("{place}.backend"), name)?;
+            problems.check(known_backend(config, &format!("{place}.backend"), name));
         }
     }
-    Ok(())
 }
 
-fn bankr(config: &Config) -> Result<(), String> {
+fn bankr(config: &Config, problems: &mut Problems) {
     let Some(bankr) = &config.providers.bankr else {
-        return Ok(());
+        return;
     };
     for name in &bankr.subsystems {
         // Agents may have subsystems that no table lists; a name that is nearly a listed one is a typing
@@ -160,9 +165,9 @@ fn bankr(config: &Config) -> Result<(), String> {
         if Subsystems::embedded().find(name).is_none()
             && let Some(meant) = nearest(name, subsystem_names(), SLIP)
         {
-            return Err(format!(
+            problems.check(Err(format!(
                 "`providers.bankr.subsystems`: unknown subsystem `{name}`; did you mean `{meant}`?"
-            ));
+            )));
         }
     }
     for (key, amount) in [
@@ -173,17 +178,16 @@ fn bankr(config: &Config) -> Result<(), String> {
         ("auto_topup_threshold_usd", &bankr.auto_topup_threshold_usd),
     ] {
         if let Some(amount) = amount {
-            usd(&format!("providers.bankr.{key}"), amount)?;
+            problems.check(usd(&format!("providers.bankr.{key}"), amount).map(drop));
         }
     }
     let ratios: RangeInclusive<f64> = 0.0..=f64::MAX;
-    if bankr
-        .sustainability
-        .is_some_and(|ratio| !ratios.contains(&ratio))
-    {
-        return Err("`providers.bankr.sustainability` is a ratio and must not be negative".into());
-    }
-    Ok(())
+    problems.refuse_if(
+        bankr
+            .sustainability
+            .is_some_and(|ratio| !ratios.contains(&ratio)),
+        "`providers.bankr.sustainability` is a ratio and must not be negative",
+    );
 }
 
 /// The similarity of a typing error, where other names are possible too.
