@@ -113,7 +113,7 @@ pub(crate) fn refuse_foreign_blocks_alone(
     };
     let param = format!("messages[{turn}].content[{part}].type");
     let message = format!(
-        "`{param}` is `{kind}`, which cannot be translated for this model, and the request has no other content; send a text"
+        "`{param}` is `{kind}`, which cannot be translated for this model, and the request has no other content; send a part of type `text`, `image` or `document`"
     );
     Err(BadRequest::new(param, message))
 }

@@ -5,13 +5,14 @@ pub(crate) mod receipts;
 
 use std::time::Duration;
 
-use bardo_engine::AnswerCache;
+use bardo_engine::{AnswerCache, Engine};
 use bardo_types::money::MicroUsd;
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::assemble::names;
 use crate::caches::{self, FlushOrder};
 use crate::config::units::Span;
 use crate::operator::{BillResolution, KeyChange, KeySpec, Operator, OperatorError, Unseen};
@@ -86,18 +87,19 @@ impl<'de> Deserialize<'de> for Amount {
 /// Answers a call below `/admin/`; `None` when there is no such place.
 pub(crate) async fn answer(
     operator: &Operator,
-    cache: &AnswerCache,
+    engine: &Engine,
     method: &Method,
     path: &str,
     body: &Bytes,
 ) -> Option<(StatusCode, Value)> {
+    let cache = engine.cache();
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let done = match (method.as_str(), parts.as_slice()) {
         ("GET", ["admin", "keys"]) => operator
             .list_keys(None)
             .await
             .map(|keys| json!({ "keys": keys })),
-        ("POST", ["admin", "keys"]) => create_key(operator, body).await,
+        ("POST", ["admin", "keys"]) => create_key(operator, engine, body).await,
         ("POST", ["admin", "keys", id, "revoke"]) | ("DELETE", ["admin", "keys", id]) => {
             operator.change_key(id, KeyChange::Revoke).await
         }
@@ -160,8 +162,18 @@ async fn flush(
     caches::flush_for_operator(operator, cache, order).await
 }
 
-async fn create_key(operator: &Operator, body: &Bytes) -> Result<Value, OperatorError> {
+async fn create_key(
+    operator: &Operator,
+    engine: &Engine,
+    body: &Bytes,
+) -> Result<Value, OperatorError> {
     let body: CreateKey = read(body)?;
+    let snapshot = engine.snapshot();
+    let backends = snapshot.endpoints.iter().map(|one| one.name.as_str());
+    if let Some((part, reason)) = names::unknown_backend_scope(backends, &body.scopes) {
+        let reason = format!("the scope `{part}`: {reason}");
+        return Err(OperatorError::Invalid(reason));
+    }
     let spec = KeySpec {
         name: body.name,
         account: body.account,

@@ -419,7 +419,8 @@ mod tests {
                 || format!("<{}>", option.get_id()),
                 |long| format!("--{long}"),
             );
-            if !matches!(option.get_id().as_str(), "help" | "version") {
+            let is_shown = !option.is_hide_set();
+            if is_shown && !matches!(option.get_id().as_str(), "help" | "version") {
                 lines.push(format!("{path} {name}: {}", help(option.get_help())));
             }
         }

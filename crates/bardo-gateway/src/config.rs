@@ -15,7 +15,7 @@ pub(crate) use raw::{
     BACKENDS, BankrConfig, CacheConfig, Config, DirectKey, DirectProvider, LimitsConfig, ModeName,
     OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawAuditMode, RawCacheScope,
     RawDomain, RawDurability, RawMinPFallback, RefusedPhrasesConfig, SemanticCacheConfig,
-    ServiceConfig, StoreConfig, known_backend, usd,
+    ServiceConfig, StoreConfig, known_backend_beside, usd,
 };
 
 /// The defaults, as documented text.
@@ -28,6 +28,26 @@ const MORE: &str = "More mistakes may follow when these are mended.";
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct ConfigError(pub(crate) String);
+
+impl ConfigError {
+    /// The error, with a hint if the user did not name the file that it is about.
+    fn of_found(
+        self,
+        file: Option<&Path>,
+        flag: Option<&Path>,
+        environment: &[(String, String)],
+    ) -> Self {
+        let is_named = flag.is_some() || environment.iter().any(|(name, _)| name == "BARDO_CONFIG");
+        match file.filter(|_| !is_named) {
+            Some(file) => Self(format!(
+                "{}\n{} was found without --config. For another file: --config FILE",
+                self.0,
+                file.display()
+            )),
+            None => self,
+        }
+    }
+}
 
 /// A configuration that passed every check, and where it came from.
 #[derive(Debug)]
@@ -52,18 +72,19 @@ pub(crate) fn load(
     load_with(flag, environment, |_| Vec::new())
 }
 
-/// Finds, reads and checks the configuration, with checks of the caller. All mistakes are told at
-/// once.
+/// Finds, reads and checks the configuration, with checks of the caller. All mistakes are
+/// reported at once.
 ///
 /// # Errors
-/// With every mistake. `more` gets settings whose mistakes were replaced by stand-ins.
+/// With every mistake. `more` gets settings whose mistakes were replaced.
 pub(crate) fn load_with(
     flag: Option<&Path>,
     environment: &[(String, String)],
     more: impl FnOnce(&Config) -> Vec<String>,
 ) -> Result<Loaded, ConfigError> {
     let (layers, file) = layered(flag, environment)?;
-    let config = build(&layers, file.as_deref(), environment, more)?;
+    let config = build(&layers, file.as_deref(), environment, more)
+        .map_err(|error| error.of_found(file.as_deref(), flag, environment))?;
     Ok(Loaded {
         config,
         layers,
@@ -109,11 +130,13 @@ pub(crate) fn load_store(
     layers.push(Layer::new("environment", layers::overrides(environment)));
     let mut section = layers.merged()["store"].take();
     let problems = layers::resolve_secrets(&mut section, "store", environment);
-    layers::refuse_all(&problems).map_err(|reason| located(file.as_deref(), &reason))?;
+    let refuse = |reason: &str| {
+        located(file.as_deref(), reason).of_found(file.as_deref(), flag, environment)
+    };
+    layers::refuse_all(&problems).map_err(|reason| refuse(&reason))?;
     serde_path_to_error::deserialize(&section).map_err(|error| {
         let path = format!("store.{}", error.path());
-        let reason = layers::explain(&path, &error.into_inner().to_string());
-        located(file.as_deref(), &reason)
+        refuse(&layers::explain(&path, &error.into_inner().to_string()))
     })
 }
 

@@ -187,7 +187,7 @@ impl Ops {
         }
         match admin::answer(
             &self.operator,
-            self.edge.engine.cache(),
+            &self.edge.engine,
             &head.method,
             path,
             &body.to_bytes(),

@@ -28,6 +28,9 @@ use crate::members::Members;
 use crate::schema::SchemaCheck;
 use crate::wanted::Wanted;
 
+/// Beginning of the warning that names all settings which a locked profile lacks.
+const IN_PART: &str = "the locked profile does not apply in full: ";
+
 /// Value in reports for a setting that is not sent: the provider decides.
 const DEFAULT: &str = "provider default";
 
@@ -194,9 +197,14 @@ impl<'a> ProfileApplication<'a> {
             return;
         }
         if self.wanted.locked {
-            self.applied.warnings.push(format!(
-                "the locked profile does not apply in full: {detail}"
-            ));
+            let known = self.applied.warnings.iter_mut();
+            match { known }.find(|warning| warning.starts_with(IN_PART)) {
+                Some(warning) => {
+                    warning.push_str(", ");
+                    warning.push_str(&detail);
+                }
+                None => self.applied.warnings.push(format!("{IN_PART}{detail}")),
+            }
         }
         self.applied.degraded.push(Degradation {
             feature: Cow::Borrowed(feature),

@@ -76,7 +76,7 @@ impl RedisOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidRedis {
     /// The URL cannot be read.
-    #[error("this is no URL of Redis ({0}); write `redis://host:6379/0`")]
+    #[error("this is not a URL of Redis ({0}); write `redis://host:6379/0`")]
     Url(String),
     /// The key that entries are encrypted with is too short.
     #[error("the key of the shared cache must have 32 bytes or more")]

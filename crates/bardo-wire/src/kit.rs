@@ -11,3 +11,4 @@ pub(crate) mod size;
 pub(crate) mod steps;
 pub(crate) mod text_or_list;
 pub(crate) mod tool_names;
+pub(crate) mod unknown_parts;

@@ -11,6 +11,7 @@ use crate::codec::{
     BadRequest, DecodeContext, Encoded, ErrorView, Observed, ReplyContext, StreamDecoder,
     StreamEncoder, Target,
 };
+use crate::kit::unknown_parts;
 use crate::sse::SseEvent;
 use crate::{anthropic, chat, gemini, responses};
 
@@ -105,6 +106,7 @@ pub fn encode_request(
     request: &ChatRequest,
     target: &Target,
 ) -> Result<Encoded, BadRequest> {
+    unknown_parts::check(request, dialect)?;
     match dialect {
         Dialect::Anthropic => anthropic::encode_request(request, target),
         Dialect::Responses => responses::encode_request(request, target),
@@ -124,6 +126,7 @@ pub fn encode_marked(
     target: &Target,
     marks: MarkPlan,
 ) -> Result<Encoded, BadRequest> {
+    unknown_parts::check(request, dialect)?;
     match dialect {
         Dialect::Anthropic => anthropic::encode_marked(request, target, marks),
         _ => encode_request(dialect, request, target),

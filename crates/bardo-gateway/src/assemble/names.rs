@@ -1,11 +1,12 @@
 //! Notes on names of models in a configuration that lead nowhere, or elsewhere than they seem to.
 
 use bardo_router::{Candidate, Catalog, NoRoute, Roster};
+use bardo_types::backend::BackendName;
 use bardo_types::near;
 use std::sync::Arc;
 
 use super::{AssembledBackend, LiveLists, snapshot};
-use crate::config::Config;
+use crate::config::{Config, known_backend_beside};
 
 /// Logs the names of models that are probably misspelt, as warnings.
 pub(crate) fn tell_misspelt(
@@ -26,6 +27,39 @@ pub(crate) fn tell_misspelt(
             tracing::warn!("{note}");
         }
     }
+}
+
+/// The first scope of a key that names no backend which is configured or can be configured, and why.
+pub(crate) fn unknown_backend_scope<'a>(
+    configured: impl Iterator<Item = &'a str> + Clone,
+    scopes: &[String],
+) -> Option<(String, String)> {
+    let parts = scopes
+        .iter()
+        .flat_map(|text| text.split(','))
+        .map(str::trim);
+    let named = parts.filter_map(|part| {
+        let (kind, name) = part.split_once('=')?;
+        let is_backend = matches!(kind.trim(), "backend" | "backends" | "provider");
+        (is_backend && !name.trim().is_empty()).then(|| (part, name.trim()))
+    });
+    for (part, name) in named {
+        let is_meant = |backend: &str| BackendName::parse(backend).is_meant_by(name);
+        let keys = || {
+            configured
+                .clone()
+                .filter_map(|one| one.strip_prefix("direct/"))
+        };
+        let of_key = format!("direct/{name}");
+        if configured.clone().any(is_meant) || known_backend_beside(keys(), "", &of_key).is_ok() {
+            continue;
+        }
+        if let Err(reason) = known_backend_beside(keys(), "", name) {
+            let reason = reason.trim_start_matches("``: ").to_owned();
+            return Some((part.to_owned(), reason));
+        }
+    }
+    None
 }
 
 /// Models that aliases and fallbacks name and that no backend is known to serve.

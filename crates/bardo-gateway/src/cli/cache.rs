@@ -113,7 +113,7 @@ pub(super) fn run(verb: CacheVerb) -> Result<(), CliFailure> {
         CliFailure::new(
             "unavailable",
             format!(
-                "no server runs on the data folder {}; stored answers are in the memory of a server. Name its folder with --data-dir",
+                "no server runs on the data folder {}. Stored answers are in the memory of a server. Start the server with --data-dir FOLDER (also a sandbox), and give this verb the same --data-dir",
                 folder.display()
             ),
         )

@@ -6,14 +6,13 @@ use std::time::Instant;
 
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
-use bardo_types::backend::BackendName;
 use bardo_types::clock::{Clock as _, SystemClock};
 use bardo_types::near;
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::{CliFailure, Common, environment, say};
-use crate::assemble::{self, AssembledBackend, LiveLists, names};
+use crate::assemble::{self, LiveLists, names};
 use crate::auth::Privy;
 use crate::config::{self, Config};
 use crate::stores::DataFolderKind;
@@ -181,30 +180,12 @@ pub(super) fn check_backend_scopes(flag: Option<&Path>, scopes: &[String]) -> Re
         return Ok(());
     };
     let backends = assemble::backends(&config).unwrap_or_default();
-    let parts = scopes.iter().flat_map(|text| text.split(','));
-    for part in parts.map(str::trim) {
-        let Some((kind, name)) = part.split_once('=') else {
-            continue;
-        };
-        let name = name.trim();
-        let is_backend = matches!(kind.trim(), "backend" | "backends" | "provider");
-        let is_meant = |backend: &AssembledBackend| {
-            BackendName::parse(&backend.endpoint.name).is_meant_by(name)
-        };
-        let of_key = format!("direct/{name}");
-        if !is_backend
-            || name.is_empty()
-            || backends.iter().any(is_meant)
-            || config::known_backend(&config, "", &of_key).is_ok()
-        {
-            continue;
+    let configured = backends.iter().map(|one| one.endpoint.name.as_str());
+    let unknown = names::unknown_backend_scope(configured, scopes);
+    match unknown {
+        Some((part, reason)) if !backends.is_empty() || reason.contains("did you mean") => {
+            Err(format!("`--scope {part}`: {reason}"))
         }
-        let place = format!("--scope {part}");
-        if let Err(reason) = config::known_backend(&config, &place, name)
-            && (!backends.is_empty() || reason.contains("did you mean"))
-        {
-            return Err(reason);
-        }
+        _ => Ok(()),
     }
-    Ok(())
 }

@@ -164,6 +164,57 @@ pub(super) struct Set {
     scopes: Vec<String>,
     #[command(flatten)]
     limits: LimitArgs,
+    #[command(flatten)]
+    fixed: FixedArgs,
+}
+
+/// Properties of a key that never change. The options exist so that the refusal can name the remedy.
+#[derive(Args)]
+struct FixedArgs {
+    /// Refused: it cannot be changed.
+    #[arg(long, hide = true)]
+    model: Vec<String>,
+    /// Refused: it cannot be changed.
+    #[arg(long, hide = true)]
+    backend: Vec<String>,
+    /// Refused: it cannot be changed.
+    #[arg(long, hide = true)]
+    ip: Vec<String>,
+    /// Refused: it cannot be changed.
+    #[arg(long, hide = true)]
+    tier: Option<String>,
+    /// Refused: it cannot be changed.
+    #[arg(long, hide = true)]
+    account: Option<String>,
+    /// Refused: it cannot be changed.
+    #[arg(long, hide = true)]
+    name: Option<String>,
+    /// Refused: it cannot be changed.
+    #[arg(long, hide = true)]
+    expires: Option<String>,
+}
+
+impl FixedArgs {
+    /// # Errors
+    /// If one of the options is given.
+    fn refuse(&self) -> Result<(), CliFailure> {
+        let given = [
+            ("--model", !self.model.is_empty()),
+            ("--backend", !self.backend.is_empty()),
+            ("--ip", !self.ip.is_empty()),
+            ("--tier", self.tier.is_some()),
+            ("--account", self.account.is_some()),
+            ("--name", self.name.is_some()),
+            ("--expires", self.expires.is_some()),
+        ];
+        let given = given.iter().find(|(_, is_given)| *is_given);
+        given.map_or(Ok(()), |(option, _)| {
+            Err(CliFailure::new(
+                "usage",
+                format!("{option} cannot be changed for an existing key; create another key: bardo-gateway keys create"),
+            ))
+        })
+    }
 }
 
 #[derive(Args)]
@@ -206,6 +257,7 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), CliFailure> {
             Ok(())
         }
         KeysVerb::Set(args) => {
+            args.fixed.refuse()?;
             let id = args.which.id();
             let texts: Vec<String> = args
                 .scopes
@@ -313,8 +365,19 @@ fn created(key: &Value) -> String {
     let notice: String = notices
         .filter_map(|notice| Some(format!("\nnote: {}", notice.as_str()?)))
         .collect();
+    let name = text(key, "name");
+    let rows = [
+        ("name", if name.is_empty() { "-" } else { name }.to_owned()),
+        ("scopes", scopes(&key["scopes"])),
+        ("expires", moment(&key["expires_at_ms"])),
+    ];
+    let rows: String = rows
+        .iter()
+        .filter(|(_, value)| value != "-")
+        .map(|(row, value)| format!("\n{row:<8} {value}"))
+        .collect();
     format!(
-        "key      {}\nid       {}\naccount  {}{balance}\n\nCopy the key now. It is not shown again: only its hash is stored.{notice}",
+        "key      {}\nid       {}\naccount  {}{rows}{balance}\n\nCopy the key now. It is not shown again: only its hash is stored.{notice}",
         text(key, "key"),
         text(key, "id"),
         text(key, "account"),

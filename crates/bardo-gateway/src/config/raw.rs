@@ -23,7 +23,7 @@ pub(crate) use self::cache::CacheConfig;
 pub(crate) use self::cache::{RawAuditMode, RawCacheScope, RawDomain, SemanticCacheConfig};
 use self::catalog::CatalogConfig;
 pub(crate) use self::catalog::OwnerModelConfig;
-pub(crate) use self::check::{BACKENDS, known_backend, usd};
+pub(crate) use self::check::{BACKENDS, known_backend_beside, usd};
 use self::inference::RawInference;
 pub(crate) use self::inference::{ModeName, ProviderMode, RawMinPFallback};
 pub(crate) use self::price::PriceConfig;

@@ -10,22 +10,22 @@ const CORRECTIONS: usize = 200;
 
 /// Settings as far as they can be read.
 pub(super) struct ReadSettings {
-    /// The settings, with stand-ins for those that cannot be read; `None` if a stand-in does not
-    /// help.
+    /// The settings, with replacements for those that cannot be read; `None` if a replacement
+    /// does not help.
     pub(super) config: Option<Config>,
     /// All that is wrong, one sentence each.
     pub(super) problems: Vec<String>,
-    /// The places whose values are no longer those of the files. What is wrong there is told
-    /// already.
+    /// The places whose values were replaced. Their mistakes are in the list already.
     corrected: Vec<String>,
 }
 
 impl ReadSettings {
-    /// Adds problems that were found with the settings, except at places that are told already.
+    /// Adds problems that were found with the settings, except at places that were replaced.
     pub(super) fn add(&mut self, problems: impl IntoIterator<Item = String>) {
         for problem in problems {
-            let is_told = place_of(&problem).is_some_and(|place| is_within(place, &self.corrected));
-            if !is_told && !self.problems.contains(&problem) {
+            let is_known =
+                place_of(&problem).is_some_and(|place| is_within(place, &self.corrected));
+            if !is_known && !self.problems.contains(&problem) {
                 self.problems.push(problem);
             }
         }
@@ -33,7 +33,7 @@ impl ReadSettings {
 }
 
 /// Reads the settings. `unresolved` are the references that have no value. A setting that cannot be
-/// read gets a stand-in, so that all others are checked too.
+/// read is replaced, so that all others are checked too.
 pub(super) fn read(mut merged: Value, defaults: &Value, unresolved: Vec<String>) -> ReadSettings {
     let places = unresolved.iter().filter_map(|problem| place_of(problem));
     let mut read = ReadSettings {
@@ -59,12 +59,12 @@ pub(super) fn read(mut merged: Value, defaults: &Value, unresolved: Vec<String>)
                 place => format!("{place}.{name}"),
             };
         }
-        let is_told = is_within(&place, &read.corrected);
-        if !is_told || mistake == Mistake::UnknownName {
+        let is_known = is_within(&place, &read.corrected);
+        if !is_known || mistake == Mistake::UnknownName {
             read.problems
                 .push(layers::explain(&path.to_string(), &message));
         }
-        let is_left_out = stand_in(&mut merged, &path, &message, &mistake)
+        let is_left_out = substitute(&mut merged, &path, &message, &mistake)
             || back_to_default(&mut merged, defaults, &path);
         if !is_left_out {
             return read;
@@ -104,7 +104,7 @@ enum Mistake {
     WrongType,
     /// A table lacks the setting of this name.
     Missing(String),
-    /// Another mistake, such as a text that is no duration.
+    /// Another mistake, such as a text that is not a duration.
     Other,
 }
 
@@ -126,7 +126,7 @@ impl Mistake {
 }
 
 /// Takes a mistake out of the settings, so that those behind it are read. `false` if that cannot be.
-fn stand_in(settings: &mut Value, path: &Path, message: &str, mistake: &Mistake) -> bool {
+fn substitute(settings: &mut Value, path: &Path, message: &str, mistake: &Mistake) -> bool {
     let mut segments: Vec<&Segment> = path.iter().collect();
     let mut quoted = message.split('`').skip(1).step_by(2);
     let fitting = match mistake {
@@ -147,7 +147,7 @@ fn stand_in(settings: &mut Value, path: &Path, message: &str, mistake: &Mistake)
             return members
                 .is_some_and(|members| members.insert(name.clone(), json!("")).is_none());
         }
-        // The first word that the setting takes stands in for the wrong one.
+        // The first word that the setting takes replaces the wrong one.
         Mistake::UnknownWord => quoted.nth(1).map(Value::from),
         Mistake::WrongType => value_of_type(message),
         Mistake::Other => None,

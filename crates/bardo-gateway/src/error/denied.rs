@@ -30,8 +30,7 @@ impl Problem {
     /// A refusal by the sandbox: `keys create` would make a key of a real store.
     pub(crate) fn in_sandbox(mut self) -> Self {
         if self.code == ErrorCode::InvalidKey {
-            self.fault.message = "Incorrect API key provided: this sandbox does not know the key; send the key that \
-                                  `serve --sandbox` printed at this start"
+            self.fault.message = "Incorrect API key provided. Send the key that `serve --sandbox` printed when it started"
                 .into();
         }
         self
@@ -59,7 +58,7 @@ impl Problem {
             // LiteLLM recognizes a wrong key by the first words.
             Denied::Wrong | Denied::Expired | Denied::Revoked => Self::new(
                 ErrorCode::InvalidKey,
-                "Incorrect API key provided: the key is unknown, expired or revoked; create a key with `bardo-gateway keys create` \
+                "Incorrect API key provided. It is unknown, expired or revoked. Create a key with `bardo-gateway keys create` \
                  and send that one",
             ),
             Denied::Ambiguous => Self::new(

@@ -21,7 +21,10 @@ impl Problem {
     ) -> Self {
         match allowance.filter(|_| throttled.limit == "allowance") {
             Some(tokens) => Self::allowance_used_up(throttled, tokens, at_ms),
-            None => Self::rate_limited(throttled, message),
+            None => {
+                let message = limit_reached(&throttled).unwrap_or_else(|| message.to_owned());
+                Self::rate_limited(throttled, &message)
+            }
         }
     }
 
@@ -50,6 +53,21 @@ impl Problem {
     }
 }
 
+/// The limit per minute that is reached, with its number and its scope; `None` if the state does
+/// not have it.
+fn limit_reached(throttled: &Throttled) -> Option<String> {
+    let (of, scope) = match throttled.limit {
+        "requests" => (throttled.state.requests, "rpm"),
+        "tokens" => (throttled.state.tokens, "tpm"),
+        _ => return None,
+    };
+    let limit = of?.limit;
+    Some(format!(
+        "the rate limit of this key is reached: {limit} {} per minute (`{scope}={limit}`)",
+        throttled.limit
+    ))
+}
+
 fn seconds(throttled: &Throttled) -> u64 {
     throttled.retry_after_ms.div_ceil(1_000).max(1)
 }
@@ -64,9 +82,36 @@ fn clock_time(unix_ms: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bardo_access::Admission;
+    use bardo_access::{Admission, Remaining};
 
     use super::*;
+
+    #[test]
+    fn a_limit_per_minute_is_told_with_its_number_and_its_scope() {
+        for (limit, scope) in [("requests", "rpm=2"), ("tokens", "tpm=2")] {
+            let left = Some(Remaining {
+                limit: 2,
+                remaining: 0,
+                reset_ms: 100,
+            });
+            let throttled = Throttled {
+                limit,
+                retry_after_ms: 11_500,
+                state: Admission {
+                    requests: left,
+                    tokens: left,
+                    ..Admission::default()
+                },
+            };
+            let problem = Problem::beyond_limit(throttled, None, 0, "");
+            assert_eq!(
+                problem.fault.message,
+                format!(
+                    "the rate limit of this key is reached: 2 {limit} per minute (`{scope}`); try again in 12 s"
+                )
+            );
+        }
+    }
 
     #[test]
     fn a_used_up_allowance_names_its_tokens_and_the_hour_of_its_next_begin() {

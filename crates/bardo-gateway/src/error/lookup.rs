@@ -4,6 +4,31 @@ use bardo_types::error_code::ErrorCode;
 
 use super::Problem;
 
+/// The API of a provider that a path means and that the gateway does not have.
+fn absent_api(path: &str) -> Option<&'static str> {
+    const ABSENT: [(&str, &str); 14] = [
+        ("batches", "batches"),
+        ("files", "files"),
+        ("uploads", "files"),
+        ("images", "images"),
+        ("audio", "audio"),
+        ("videos", "videos"),
+        ("moderations", "moderations"),
+        ("fine_tuning", "fine-tuning"),
+        ("assistants", "assistants"),
+        ("threads", "assistants"),
+        ("vector_stores", "vector stores"),
+        ("realtime", "realtime sessions"),
+        ("conversations", "conversations"),
+        ("rerank", "reranking"),
+    ];
+    let mut parts = path.split('/');
+    parts.find_map(|part| {
+        let found = ABSENT.iter().find(|(name, _)| *name == part);
+        found.map(|(_, api)| *api)
+    })
+}
+
 impl Problem {
     pub(crate) fn receipt_not_found(id: &str) -> Self {
         let id: String = id.chars().take(128).collect();
@@ -17,8 +42,13 @@ impl Problem {
     }
 
     pub(crate) fn unknown_endpoint(method: &http::Method, path: &str) -> Self {
+        let lacks = absent_api(path).map_or_else(String::new, |api| {
+            format!(
+                "this gateway has no API for {api}; send such requests to the provider itself. "
+            )
+        });
         let message = format!(
-            "no endpoint `{method} {}`; use POST /v1/chat/completions, /v1/messages, /v1/responses, /v1/completions, \
+            "{lacks}no endpoint `{method} {}`; use POST /v1/chat/completions, /v1/messages, /v1/responses, /v1/completions, \
              /v1/embeddings, /v1/messages/count_tokens, /v1/route/explain, or GET /v1/models, /v1/balance, /v1/usage, \
              /v1/receipts/{{id}}, /v1/cache, /v1/caps, /v1/events",
             path.chars().take(200).collect::<String>()

@@ -346,6 +346,23 @@ fn wrong_methods_and_unknown_paths() {
             "/v1/messages",
         );
     }
+    for (caller, path) in [
+        (Caller::Chat, "/v1/batches"),
+        (Caller::Anthropic, "/v1/messages/batches"),
+        (Caller::Chat, "/v1/files"),
+        (Caller::Chat, "/v1/images/generations"),
+    ] {
+        let mut parts = path.split('/').filter(|part| *part != "messages");
+        let api = parts.nth(2).expect("an API");
+        let request = Request::json(path, &json!({}));
+        let request = match caller {
+            Caller::Anthropic => request.with("anthropic-version", "2023-06-01"),
+            _ => request,
+        };
+        let answer = gateway.send(&request);
+        let says = format!("this gateway has no API for {api}");
+        check(caller, &answer, 404, "unknown_endpoint", &says);
+    }
     let versioned =
         Request::json("/v1/nothing", &json!({})).with("anthropic-version", "2023-06-01");
     check(
@@ -417,4 +434,40 @@ fn a_caller_that_sends_slowly_is_told_so() {
         .expect("it is read");
     let head = Exchange::new(stream).try_head();
     assert!(head.is_none_or(|head| head.status == 408));
+}
+
+#[test]
+fn a_content_part_of_unknown_type_is_refused_where_it_is_translated_and_relayed_elsewhere() {
+    let (sandbox, gateway) = start();
+    for (caller, model, accepted) in [
+        (Caller::Chat, "claude-sonnet-5-5", "`image_url`"),
+        (Caller::Responses, "claude-sonnet-5-5", "`input_image`"),
+        (Caller::Anthropic, "gpt-5.5", "`document`"),
+    ] {
+        sandbox.forget();
+        let mut body = caller.request(model, "Hello", false);
+        let list = if caller == Caller::Responses {
+            "input"
+        } else {
+            "messages"
+        };
+        let odd = json!({ "type": "txt", "text": "Hello" });
+        body[list] = json!([{ "role": "user", "content": [odd] }]);
+        let answer = gateway.send(&Request::json(caller.path(), &body));
+        check(caller, &answer, 400, "invalid_request", "`txt`");
+        assert!(answer.text().contains(accepted), "{}", answer.text());
+        if caller != Caller::Anthropic {
+            assert_eq!(
+                answer.json()["error"]["param"],
+                format!("{list}[0].content[0].type")
+            );
+        }
+        assert!(sandbox.journal().is_empty(), "nothing is sent");
+    }
+    let mut body = Caller::Chat.request("gpt-5.5", "Hello", false);
+    body["messages"] = json!([{ "role": "user", "content": [{ "type": "txt", "text": "Hello" }] }]);
+    gateway.send(&Request::json(Caller::Chat.path(), &body));
+    let sent = sandbox.journal();
+    let sent = sent.first().expect("the provider decides");
+    assert!(sent.to_string().contains("txt"), "{sent}");
 }

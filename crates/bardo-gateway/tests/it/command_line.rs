@@ -341,7 +341,7 @@ fn all_settings_that_cannot_be_read_are_named_in_one_run() {
     settings["inference"] = json!({ "spread": 20 });
     let error = check_refuses(&settings);
     for words in [
-        "4 settings cannot be read",
+        "4 mistakes",
         "`providers.venice.api_key`: this is the form of LiteLLM",
         "`server`: unknown key `listn`; did you mean `listen`?",
         "`providers.direct.keys[0]`: unknown key `bil`; did you mean `bill`?",

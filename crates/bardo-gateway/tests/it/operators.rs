@@ -237,7 +237,7 @@ fn the_verb_and_the_running_sandbox_choose_alike() {
     let refused = gateway.send(&models);
     assert_eq!(refused.status(), 401);
     assert!(
-        refused.text().contains("printed at this start"),
+        refused.text().contains("printed when it started"),
         "{}",
         refused.text()
     );

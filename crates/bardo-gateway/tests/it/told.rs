@@ -402,3 +402,69 @@ fn misspelt_models_and_backends_are_noted_where_an_open_backend_takes_any_name()
         }
     }
 }
+
+#[test]
+fn what_a_key_has_for_life_is_refused_with_what_to_do_and_a_new_key_shows_what_it_may_do() {
+    let folder = Folder::new();
+    let create = ["keys", "create", "--name", "ci", "--scope", "model=gpt-5.5"];
+    let more = ["--rpm", "2", "--expires", "30days"];
+    let (code, out, err) = run(&folder, &[&create[..], &more].concat(), &[]);
+    assert_eq!(code, 0, "{err}");
+    check_words(
+        &out,
+        &["name     ci", "scopes   model=gpt-5.5,rpm=2", "expires  20"],
+    );
+    let id = out.lines().find_map(|line| line.strip_prefix("id "));
+    let id = id.expect("an id").trim();
+    for option in ["--model", "--backend", "--tier", "--expires"] {
+        let (code, _, err) = run(&folder, &["keys", "set", id, option, "x"], &[]);
+        assert_eq!(code, 2, "{err}");
+        check_words(
+            &err,
+            &[option, "create another key: bardo-gateway keys create"],
+        );
+    }
+}
+
+#[test]
+fn the_admin_api_refuses_scopes_of_unknown_backends_as_the_verb_does() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&everything(&sandbox));
+    let create = |scope: &str| {
+        let body = json!({ "scopes": [scope] });
+        Request::json("/admin/keys", &body).send(gateway.admin)
+    };
+    let refused = create("backend=openruter");
+    assert_eq!(refused.status(), 400, "{}", refused.text());
+    check_words(
+        &refused.text(),
+        &["backend=openruter", "did you mean `openrouter`?"],
+    );
+    for known in [
+        "backend=openrouter",
+        "backend=openai",
+        "backend=direct/anthropic",
+    ] {
+        assert_eq!(create(known).status(), 200, "{known}");
+    }
+}
+
+#[test]
+fn a_file_that_was_found_is_named_as_such() {
+    let folder = Folder::new();
+    folder.write("bardo.yaml", "server: { hartbeat: 5s }");
+    let mut verb = command(&folder);
+    let done = verb
+        .current_dir(&folder.0)
+        .args(["check"])
+        .output()
+        .expect("it runs");
+    let told = String::from_utf8_lossy(&done.stderr);
+    check_words(
+        &told,
+        &[
+            "did you mean `heartbeat`?",
+            "bardo.yaml was found without --config",
+        ],
+    );
+}

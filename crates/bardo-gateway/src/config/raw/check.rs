@@ -7,7 +7,7 @@ use bardo_types::unit::UnitInterval;
 
 use super::{Config, Providers, SemanticCacheConfig};
 
-pub(crate) use self::routing::{BACKENDS, known_backend, usd};
+pub(crate) use self::routing::{BACKENDS, known_backend_beside, usd};
 
 /// Whether a text is an origin as browsers send it.
 fn is_origin(text: &str) -> bool {

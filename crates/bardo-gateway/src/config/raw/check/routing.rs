@@ -210,14 +210,26 @@ fn known_subsystem(place: &str, name: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// The refusal, which begins with `place`.
-pub(crate) fn known_backend(config: &Config, place: &str, name: &str) -> Result<(), String> {
-    const MAKERS: [&str; 5] = ["openai", "anthropic", "google", "deepseek", "local"];
+fn known_backend(config: &Config, place: &str, name: &str) -> Result<(), String> {
     let keys = config
         .providers
         .direct
         .iter()
         .flat_map(|direct| &direct.keys);
     let named = keys.filter_map(|key| key.name.as_deref());
+    known_backend_beside(named, place, name)
+}
+
+/// Refuses a name that means no backend that can be configured and none of the `named` API keys.
+///
+/// # Errors
+/// The refusal, which begins with `place` and has the nearest known name.
+pub(crate) fn known_backend_beside<'a>(
+    named: impl Iterator<Item = &'a str>,
+    place: &str,
+    name: &str,
+) -> Result<(), String> {
+    const MAKERS: [&str; 5] = ["openai", "anthropic", "google", "deepseek", "local"];
     let vendors = bardo_router::vendors().iter();
     let owners: Vec<&str> = MAKERS
         .into_iter()
