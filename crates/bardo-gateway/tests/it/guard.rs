@@ -45,9 +45,14 @@ fn lossy() -> Vec<(&'static str, Value)> {
     let part = |number: usize| json!({ "type": format!("unknown_{number:06}") });
     let mut list: Vec<Value> = (0..MANY / 2).map(part).collect();
     list.push(json!({ "type": "text", "text": "Hello" }));
+    // Such parts of a user are refused.
     parts.insert(
         "messages".into(),
-        json!([{ "role": "user", "content": list }]),
+        json!([
+            { "role": "user", "content": "Hello" },
+            { "role": "assistant", "content": list },
+            { "role": "user", "content": "Go on." },
+        ]),
     );
     [
         ("members", members),
