@@ -5,10 +5,12 @@
 mod bytes;
 mod entry;
 mod event;
+mod flush;
 
 pub use bytes::Corrupt;
 pub use entry::{read_entry, write_entry};
 pub use event::{read_events, write_events};
+pub use flush::{read_flush, write_flush};
 
 #[cfg(test)]
 mod tests;

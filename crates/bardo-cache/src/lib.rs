@@ -8,6 +8,7 @@
 
 pub mod codec;
 pub mod entry;
+mod generations;
 pub mod guard;
 pub mod key;
 pub mod policy;
@@ -20,3 +21,4 @@ pub mod store;
 pub mod tags;
 pub mod ttl;
 pub mod vault;
+pub mod watch;

@@ -9,7 +9,6 @@
 
 mod affinity;
 mod gaps;
-mod generations;
 mod policy;
 mod tracker;
 

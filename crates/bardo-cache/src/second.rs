@@ -29,11 +29,29 @@ pub trait SecondLevel: Send + Sync {
     /// Removes what `flush` names, and says how many entries that were.
     fn flush<'a>(&'a self, flush: &'a Flush) -> LevelFuture<'a, Result<u64, Loss>>;
 
+    /// The flushes of all processes since the one of number `after`; without it, the number of the
+    /// last one alone. A level that no other process shares has none.
+    fn flushes<'a>(&'a self, after: Option<u64>) -> LevelFuture<'a, Result<FlushNews, Loss>> {
+        let last = after.unwrap_or(0);
+        let flushes = Some(Vec::new());
+        Box::pin(async move { Ok(FlushNews { last, flushes }) })
+    }
+
     /// What was lost so far.
     fn losses(&self) -> &LevelLosses;
 
     /// Whether the level answers: `up` or `down`.
     fn mode(&self) -> &'static str;
+}
+
+/// Flushes that processes gave since one looked last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlushNews {
+    /// The number of the last flush.
+    pub last: u64,
+    /// The flushes in their order; `None` where some are not known any more, so that everything has
+    /// to go.
+    pub flushes: Option<Vec<Flush>>,
 }
 
 /// What a second level had for a key.

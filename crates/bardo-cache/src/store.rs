@@ -11,6 +11,7 @@ mod books;
 mod limits;
 mod stats;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,7 +21,7 @@ use bardo_types::privacy::SecurityClass;
 use quick_cache::sync::Cache;
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter};
 
-pub use books::Flush;
+pub use books::{Flush, FlushSubject};
 pub use limits::Limits;
 pub use stats::Stats;
 
@@ -308,16 +309,21 @@ impl Store {
 
     /// Removes what `flush` names, and says how many entries that were.
     pub fn flush(&self, flush: &Flush) -> u64 {
+        self.flush_by_tenant(flush).values().sum()
+    }
+
+    /// Removes what `flush` names, and says how many entries of each tenant that were.
+    pub fn flush_by_tenant(&self, flush: &Flush) -> BTreeMap<AccountId, u64> {
         let mut books = self.books();
-        let mut removed = 0;
+        let mut removed = BTreeMap::new();
         for key in books.keys(flush) {
-            let counters = self.cache.peek(&key).map(|slot| Arc::clone(&slot.counters));
+            let Some(slot) = self.cache.peek(&key) else {
+                continue;
+            };
             if self.remove_locked(&mut books, &key) {
-                removed += 1;
+                *removed.entry(slot.entry.tenant.clone()).or_default() += 1;
                 CacheCounters::count(&self.counters.flushed);
-                if let Some(counters) = counters {
-                    CacheCounters::count(&counters.flushed);
-                }
+                CacheCounters::count(&slot.counters.flushed);
             }
         }
         removed

@@ -9,7 +9,7 @@ use aes_gcm::{Aes256Gcm, Nonce};
 use bardo_types::ids::AccountId;
 use zeroize::Zeroizing;
 
-use crate::codec::{read_entry, write_entry};
+use crate::codec::{read_entry, read_flush, write_entry, write_flush};
 use crate::entry::CachedAnswer;
 use crate::key::Key;
 use crate::scope::Namespace;
@@ -20,6 +20,8 @@ use crate::ttl::AnswerKind;
 
 /// Opens every value: the maker and the version of the layout.
 const MAGIC: &[u8; 4] = b"bca1";
+/// Stands in for the key of an entry where an order is encrypted; keys have 32 bytes.
+const FLUSH: &[u8] = b"flush";
 /// Bytes of a salt. Each value has one, and a key that is derived from it.
 pub const SALT_BYTES: usize = 32;
 
@@ -56,6 +58,9 @@ impl Vault {
             self.digest(&[b"tenant", tenant]),
             self.namespace_set(&entry.tenant, &entry.namespace),
         ];
+        if entry.kind == AnswerKind::Market {
+            sets.push(self.market_set(&entry.tenant, &entry.namespace));
+        }
         for owner in [b"".as_slice(), tenant] {
             if entry.kind == AnswerKind::Market {
                 sets.push(self.digest(&[b"market", owner]));
@@ -78,11 +83,51 @@ impl Vault {
                 tags.iter().map(|tag| self.tag_set(owner, tag)).collect()
             }
             Flush::Market(_) => vec![self.digest(&[b"market", owner])],
+            Flush::MarketIn(tenant, space) => vec![self.market_set(tenant, space)],
         }
     }
 
     fn namespace_set(&self, tenant: &AccountId, space: &Namespace) -> String {
         self.digest(&[b"namespace", tenant.as_str().as_bytes(), space.id()])
+    }
+
+    fn market_set(&self, tenant: &AccountId, space: &Namespace) -> String {
+        self.digest(&[b"market in", tenant.as_str().as_bytes(), space.id()])
+    }
+
+    /// The order of a flush as a value, for other processes. `salt` comes from the system's random
+    /// source, new for each value.
+    ///
+    /// # Errors
+    /// [`Loss::Withheld`] where it cannot be encrypted.
+    pub fn close_flush(&self, flush: &Flush, salt: [u8; SALT_BYTES]) -> Result<Vec<u8>, Loss> {
+        let payload = Payload {
+            msg: &write_flush(flush),
+            aad: FLUSH,
+        };
+        let sealed = self.cipher(&salt).encrypt(&Nonce::default(), payload);
+        let sealed = sealed.map_err(|_| Loss::Withheld)?;
+        Ok([MAGIC.as_slice(), &salt, &sealed].concat())
+    }
+
+    /// The order of a flush from a value.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_flush(&self, value: &[u8]) -> Result<Flush, Loss> {
+        let plain = self.opened(value, FLUSH)?;
+        read_flush(&plain).map_err(|_| Loss::Corrupt)
+    }
+
+    /// The content of a value that was made for `aad`.
+    fn opened(&self, value: &[u8], aad: &[u8]) -> Result<Vec<u8>, Loss> {
+        let (salt, sealed) = value
+            .strip_prefix(MAGIC)
+            .and_then(|rest| rest.split_first_chunk::<SALT_BYTES>())
+            .ok_or(Loss::Foreign)?;
+        let payload = Payload { msg: sealed, aad };
+        let opened = self.cipher(salt).decrypt(&Nonce::default(), payload);
+        opened.map_err(|_| Loss::Foreign)
     }
 
     fn tag_set(&self, owner: &[u8], tag: &CacheTag) -> String {
@@ -130,18 +175,7 @@ impl Vault {
     /// [`Loss::Foreign`] where the value was not made with this key for this name, and
     /// [`Loss::Corrupt`] where it was and holds no entry of this version.
     pub fn open(&self, key: &Key, value: &[u8]) -> Result<CachedAnswer, Loss> {
-        let (salt, sealed) = value
-            .strip_prefix(MAGIC)
-            .and_then(|rest| rest.split_first_chunk::<SALT_BYTES>())
-            .ok_or(Loss::Foreign)?;
-        let payload = Payload {
-            msg: sealed,
-            aad: key.as_bytes(),
-        };
-        let plain = self
-            .cipher(salt)
-            .decrypt(&Nonce::default(), payload)
-            .map_err(|_| Loss::Foreign)?;
+        let plain = self.opened(value, key.as_bytes())?;
         let entry = read_entry(&plain).map_err(|_| Loss::Corrupt)?;
         if entry.key != *key {
             return Err(Loss::Corrupt);

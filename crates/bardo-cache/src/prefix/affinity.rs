@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use bardo_types::chat::CacheTtl;
 
 use super::gaps::usable_ms;
-use super::generations::Generations;
 use super::{Millis, PrefixId};
+use crate::generations::Generations;
 
 /// Where a session was answered last.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use bardo_types::chat::{CacheTtl, MarkPlan};
 
 use super::gaps::{Evidence, Gaps, usable_ms};
-use super::generations::Generations;
 use super::policy::{CacheRates, MarkCase, Verdict, decide};
 use super::{Millis, PrefixId};
+use crate::generations::Generations;
 
 /// First sightings of a caller before its other prompts say anything of a new one.
 const POOL_MIN: u32 = 8;

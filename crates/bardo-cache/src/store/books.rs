@@ -10,7 +10,7 @@ use super::stats::CacheCounters;
 use crate::entry::CachedAnswer;
 use crate::key::Key;
 use crate::scope::Namespace;
-use crate::tags::CacheTag;
+use crate::tags::{CacheTag, Tags};
 use crate::ttl::AnswerKind;
 
 /// What to remove. Without a tenant an operator's flush reaches all tenants; a tenant's own flush
@@ -27,6 +27,21 @@ pub enum Flush {
     Tag(Option<AccountId>, CacheTag),
     /// The entries whose lifetime depends on the regime.
     Market(Option<AccountId>),
+    /// Those of them in one namespace that a tenant paid for.
+    MarketIn(AccountId, Namespace),
+}
+
+/// What decides whether a flush reaches an answer.
+#[derive(Debug, Clone, Copy)]
+pub struct FlushSubject<'a> {
+    /// Account that paid for the answer.
+    pub tenant: &'a AccountId,
+    /// Partition of the answer.
+    pub namespace: &'a Namespace,
+    /// What its lifetime depends on.
+    pub kind: AnswerKind,
+    /// What it depends on.
+    pub tags: &'a Tags,
 }
 
 impl Flush {
@@ -35,8 +50,32 @@ impl Flush {
     pub const fn tenant(&self) -> Option<&AccountId> {
         match self {
             Self::All => None,
-            Self::Tenant(tenant) | Self::Namespace(tenant, _) => Some(tenant),
+            Self::Tenant(tenant) | Self::Namespace(tenant, _) | Self::MarketIn(tenant, _) => {
+                Some(tenant)
+            }
             Self::Tag(tenant, _) | Self::Market(tenant) => tenant.as_ref(),
+        }
+    }
+
+    /// Whether an answer would be removed if it were stored.
+    #[must_use]
+    pub fn reaches(&self, answer: &FlushSubject<'_>) -> bool {
+        if self.tenant().is_some_and(|tenant| tenant != answer.tenant) {
+            return false;
+        }
+        let is_market = answer.kind == AnswerKind::Market;
+        match self {
+            Self::All | Self::Tenant(_) => true,
+            Self::Namespace(_, space) => space == answer.namespace,
+            Self::Tag(_, tag) => {
+                let found_by = tag.found_by();
+                answer
+                    .tags
+                    .each()
+                    .any(|tag| found_by.contains(&tag.normal()))
+            }
+            Self::Market(_) => is_market,
+            Self::MarketIn(_, space) => is_market && space == answer.namespace,
         }
     }
 }
@@ -190,6 +229,18 @@ impl EntryIndex {
                 .collect(),
             Flush::Market(name) => {
                 self.grouped(name.as_ref(), self.hasher.hash_one(AnswerKind::Market))
+            }
+            Flush::MarketIn(name, space) => {
+                let market = self.hasher.hash_one(AnswerKind::Market);
+                let space = self.hasher.hash_one(space);
+                named(name)
+                    .flat_map(|tenant| {
+                        let of_market = tenant.groups.get(&market);
+                        let is_of_market =
+                            move |key: &Key| of_market.is_some_and(|keys| keys.contains(key));
+                        tenant.group(space).filter(is_of_market)
+                    })
+                    .collect()
             }
         }
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use bardo_cache::entry::CachedAnswer;
 use bardo_cache::key::Key;
-use bardo_cache::second::{LevelFuture, LevelLosses, Loss, SecondFetch, SecondLevel};
+use bardo_cache::second::{FlushNews, LevelFuture, LevelLosses, Loss, SecondFetch, SecondLevel};
 use bardo_cache::store::Flush;
 use bardo_cache::vault::{SALT_BYTES, Vault};
 use bardo_types::secret::Secret;
@@ -25,12 +25,18 @@ use super::link::{Link, LinkFailure, LinkOptions, ScriptConnection};
 use crate::thread::StoreThread;
 
 /// Every script, in the order that the constants below count them.
-const SCRIPTS: [&str; 2] = [
+const SCRIPTS: [&str; 4] = [
     include_str!("cache/put.lua"),
     include_str!("cache/flush.lua"),
+    include_str!("cache/tell.lua"),
+    include_str!("cache/news.lua"),
 ];
 const PUT: usize = 0;
 const FLUSH: usize = 1;
+const TELL: usize = 2;
+const NEWS: usize = 3;
+/// Flushes that are kept for other processes.
+const NEWS_KEPT: u64 = 1_000;
 /// Entries that one call of the script removes: Redis serves nobody else meanwhile.
 const FLUSHED_AT_ONCE: u64 = 500;
 /// Calls that one flush makes at most.
@@ -200,7 +206,48 @@ impl RedisCache {
         }
         Ok(removed)
     }
+
+    /// Tells the other processes of a flush, whose own memory has the entries too.
+    async fn tell(&self, flush: &Flush) -> Result<(), Loss> {
+        let mut salt = [0; SALT_BYTES];
+        getrandom::fill(&mut salt).map_err(|_| Loss::Withheld)?;
+        let value = self.vault.close_flush(flush, salt)?;
+        let arguments = [NEWS_KEPT.to_string().into_bytes(), value];
+        self.ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
+            open.run(TELL, &NEWS_NAMES, &arguments).await
+        })
+        .await
+    }
+
+    async fn news(&self, after: Option<u64>) -> Result<FlushNews, Loss> {
+        let since = after.map_or_else(|| "-".to_owned(), |after| after.to_string());
+        let (last, values): (u64, Vec<Vec<u8>>) = self
+            .ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
+                open.run(NEWS, &NEWS_NAMES, &[since]).await
+            })
+            .await?;
+        let Some(after) = after else {
+            let flushes = Some(Vec::new());
+            return Ok(FlushNews { last, flushes });
+        };
+        // A Redis that lost its memory begins again at zero.
+        let is_whole = last.checked_sub(after) == Some(values.len() as u64);
+        let opened = values.iter().map(|value| {
+            // Each begins with its number, so that equal ones are two.
+            let value = value
+                .iter()
+                .position(|byte| *byte == b':')
+                .map(|at| &value[at + 1..]);
+            self.vault.open_flush(value.unwrap_or_default()).ok()
+        });
+        let flushes = opened.collect::<Option<Vec<Flush>>>();
+        let flushes = flushes.filter(|_| is_whole);
+        Ok(FlushNews { last, flushes })
+    }
 }
+
+/// The number of the last flush, and the last flushes.
+const NEWS_NAMES: [&str; 2] = ["bardo:{cache}:n", "bardo:{cache}:f"];
 
 /// The braces keep all names on one node of a cluster.
 fn entry_name(digest: &str) -> String {
@@ -235,8 +282,18 @@ impl SecondLevel for RedisCache {
 
     fn flush<'a>(&'a self, flush: &'a Flush) -> LevelFuture<'a, Result<u64, Loss>> {
         Box::pin(async move {
+            // The entries go first: a process that learns of the flush must not find them here.
             let removed = self.remove(flush).await;
-            removed.map_err(|loss| self.losses.count(loss))
+            let told = self.tell(flush).await;
+            let done = removed.and_then(|removed| told.map(|()| removed));
+            done.map_err(|loss| self.losses.count(loss))
+        })
+    }
+
+    fn flushes<'a>(&'a self, after: Option<u64>) -> LevelFuture<'a, Result<FlushNews, Loss>> {
+        Box::pin(async move {
+            let news = self.news(after).await;
+            news.map_err(|loss| self.losses.count(loss))
         })
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bardo_cache::entry::{CachedAnswer, Fresh};
 use bardo_cache::key::Key;
 use bardo_cache::scope::Namespace;
-use bardo_cache::second::{Loss, SecondFetch, SecondLevel};
+use bardo_cache::second::{FlushNews, Loss, SecondFetch, SecondLevel};
 use bardo_cache::store::Flush;
 use bardo_cache::tags::{CacheTag, Tags};
 use bardo_cache::ttl::{AnswerKind, Lifetimes, MarketRegime};
@@ -362,4 +362,42 @@ fn it_starts_without_redis_and_refuses_what_can_never_work() {
         assert!(matches!(error, InvalidRedis::Url(_)));
         assert!(!error.to_string().contains("hunter2"), "{error}");
     }
+}
+
+#[test]
+fn a_flush_is_told_to_the_other_processes_and_a_gap_in_the_news_empties_them() {
+    let server = RedisServer::start().unwrap();
+    let [one, other] = [(); 2].map(|()| connected(&patient(&server, OPERATOR)));
+    let news = |after| block_on(other.flushes(after)).unwrap();
+    assert_eq!(news(None).last, 0);
+    let all = [
+        Flush::Tag(None, CacheTag::Token("ETH".into())),
+        Flush::Tenant(account("a")),
+        Flush::Tenant(account("a")),
+    ];
+    for flush in &all {
+        block_on(one.flush(flush)).unwrap();
+    }
+    let expected = |flushes: Option<&[Flush]>| FlushNews {
+        last: 3,
+        flushes: flushes.map(<[Flush]>::to_vec),
+    };
+    assert_eq!(news(Some(0)), expected(Some(&all)));
+    assert_eq!(news(Some(2)), expected(Some(&all[2..])));
+    assert_eq!(news(Some(3)), expected(Some(&[])));
+    // An order that cannot be read, or is gone, may have named anything.
+    let stranger = connected(&patient(
+        &server,
+        "another key of more than thirty-two bytes",
+    ));
+    assert_eq!(block_on(stranger.flushes(Some(0))), Ok(expected(None)));
+    let first = ["ZREMRANGEBYRANK", "bardo:{cache}:f", "0", "0"];
+    server.command(&first).unwrap();
+    assert_eq!(news(Some(0)), expected(None));
+    server.command(&["FLUSHALL"]).unwrap();
+    let reset = FlushNews {
+        last: 0,
+        flushes: None,
+    };
+    assert_eq!(news(Some(3)), reset);
 }

@@ -7,7 +7,7 @@ use std::hash::Hash;
 /// becomes the old one, and the former old one is dropped. So an entry that is used among any
 /// `half` different ones stays, and every operation takes constant time.
 #[derive(Debug)]
-pub(super) struct Generations<K, V> {
+pub(crate) struct Generations<K, V> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,
     half: usize,
@@ -15,7 +15,7 @@ pub(super) struct Generations<K, V> {
 
 impl<K: Eq + Hash, V> Generations<K, V> {
     /// A map of at most `capacity` entries, and of two at least.
-    pub(super) fn new(capacity: usize) -> Self {
+    pub(crate) fn new(capacity: usize) -> Self {
         Self {
             young: HashMap::new(),
             old: HashMap::new(),
@@ -23,12 +23,12 @@ impl<K: Eq + Hash, V> Generations<K, V> {
         }
     }
 
-    pub(super) fn get(&self, key: &K) -> Option<&V> {
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
         self.young.get(key).or_else(|| self.old.get(key))
     }
 
     /// Puts an entry among the young ones.
-    pub(super) fn put(&mut self, key: K, value: V) {
+    pub(crate) fn put(&mut self, key: K, value: V) {
         self.old.remove(&key);
         if self.young.len() >= self.half && !self.young.contains_key(&key) {
             self.old = std::mem::take(&mut self.young);
@@ -36,11 +36,11 @@ impl<K: Eq + Hash, V> Generations<K, V> {
         self.young.insert(key, value);
     }
 
-    pub(super) fn remove(&mut self, key: &K) -> Option<V> {
+    pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
         self.young.remove(key).or_else(|| self.old.remove(key))
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.young.len() + self.old.len()
     }
 }

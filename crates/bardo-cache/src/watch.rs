@@ -1,0 +1,141 @@
+//! Notices that what answers depend on has changed, by what requests say.
+//!
+//! A request names the regime of the market, and carries a playbook. Where it differs from that of
+//! the request before, answers that were made before are old.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bardo_types::ids::AccountId;
+
+use crate::generations::Generations;
+use crate::scope::Namespace;
+use crate::store::Flush;
+use crate::tags::CacheTag;
+use crate::ttl::MarketRegime;
+
+/// What one request says.
+#[derive(Debug, Clone, Copy)]
+pub struct WatchedRequest<'a> {
+    /// Account of the request.
+    pub tenant: &'a AccountId,
+    /// Partition of the request.
+    pub namespace: Namespace,
+    /// Regime that the request names.
+    pub regime: Option<MarketRegime>,
+    /// Subsystem of the request, and the digest of the playbook that it carries. Subsystems of one
+    /// agent have prompts of their own, so a playbook is compared within one of them.
+    pub playbook: Option<(&'a str, &'a Arc<str>)>,
+}
+
+/// Changes that a request told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Removes the answers of another regime.
+    pub regime: Option<Flush>,
+    /// Removes the answers of the playbook before.
+    pub playbook: Option<Flush>,
+}
+
+/// Remembers what the last requests said, in bounded memory.
+#[derive(Debug)]
+pub struct Watch(Mutex<LastSaid>);
+
+#[derive(Debug)]
+struct LastSaid {
+    regimes: Generations<Namespace, MarketRegime>,
+    playbooks: Generations<(Namespace, Arc<str>), Arc<str>>,
+}
+
+impl Watch {
+    /// Remembers `capacity` agents, and as many subsystems of agents.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        Self(Mutex::new(LastSaid {
+            regimes: Generations::new(capacity),
+            playbooks: Generations::new(capacity),
+        }))
+    }
+
+    /// What has changed since the request before.
+    pub fn look(&self, request: &WatchedRequest<'_>) -> Changes {
+        let mut changes = Changes::default();
+        if request.regime.is_none() && request.playbook.is_none() {
+            return changes;
+        }
+        let WatchedRequest {
+            tenant, namespace, ..
+        } = *request;
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(regime) = request.regime {
+            let before = last.regimes.get(&namespace).copied();
+            if before.is_some_and(|before| before != regime) {
+                changes.regime = Some(Flush::MarketIn(tenant.clone(), namespace));
+            }
+            last.regimes.put(namespace, regime);
+        }
+        if let Some((subsystem, playbook)) = request.playbook {
+            let place = (namespace, Arc::from(subsystem));
+            let before = last.playbooks.get(&place).cloned();
+            if let Some(before) = before.filter(|before| before != playbook) {
+                let tag = CacheTag::Playbook(before);
+                changes.playbook = Some(Flush::Tag(Some(tenant.clone()), tag));
+            }
+            last.playbooks.put(place, Arc::clone(playbook));
+        }
+        changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_told_once_and_within_its_agent_and_subsystem() {
+        let tenant = AccountId::parse("a").unwrap();
+        let agent = |name| Namespace::agent(&tenant, name);
+        let watch = Watch::new(64);
+        let regime = |namespace, regime| {
+            let request = WatchedRequest {
+                tenant: &tenant,
+                namespace,
+                regime: Some(regime),
+                playbook: None,
+            };
+            watch.look(&request).regime
+        };
+        let (one, two) = (agent("one"), agent("two"));
+        let gone = |space| Some(Flush::MarketIn(tenant.clone(), space));
+        assert_eq!(regime(one, MarketRegime::Calm), None);
+        assert_eq!(regime(two, MarketRegime::Crisis), None);
+        assert_eq!(regime(one, MarketRegime::Calm), None);
+        assert_eq!(regime(one, MarketRegime::Volatile), gone(one));
+        assert_eq!(regime(one, MarketRegime::Volatile), None);
+        let playbook = |subsystem, digest: &str| {
+            let digest = Arc::from(digest);
+            let request = WatchedRequest {
+                tenant: &tenant,
+                namespace: one,
+                regime: None,
+                playbook: Some((subsystem, &digest)),
+            };
+            watch.look(&request).playbook
+        };
+        let tag = |digest: &str| {
+            let tag = CacheTag::Playbook(digest.into());
+            Some(Flush::Tag(Some(tenant.clone()), tag))
+        };
+        assert_eq!(playbook("risk", "1"), None);
+        assert_eq!(playbook("dream_rem", "2"), None);
+        assert_eq!(playbook("risk", "1"), None);
+        assert_eq!(playbook("risk", "3"), tag("1"));
+        assert_eq!(playbook("dream_rem", "2"), None);
+        let silent = WatchedRequest {
+            tenant: &tenant,
+            namespace: one,
+            regime: None,
+            playbook: None,
+        };
+        assert_eq!(watch.look(&silent), Changes::default());
+    }
+}
