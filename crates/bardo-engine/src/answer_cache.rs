@@ -10,12 +10,14 @@ use bardo_cache::policy::Never;
 use bardo_cache::sealed::Sealer;
 use bardo_cache::second::{SecondFetch, SecondLevel};
 use bardo_cache::store::{CacheHit, Limits, Store};
+use bardo_cache::ttl::AnswerKind;
 use bardo_types::ids::AccountId;
 use bardo_types::receipt::Receipt;
 use tokio::runtime::Handle;
 
 use crate::cache_policy::CachePolicy;
 use crate::cache_slot::CacheSlot;
+use crate::invalidations::Invalidations;
 use crate::meaning::{MeaningCache, MeaningQuestion, QUESTION_TOKENS};
 use crate::sentences::SentenceVector;
 
@@ -31,6 +33,8 @@ pub(crate) enum CacheSkip {
     /// The answer is another one than would be made now: it lacks something by chance, or another
     /// model answered.
     Circumstances,
+    /// The entry was flushed while the answer was made.
+    Flushed,
     /// A rule of the cache.
     Never(Never),
 }
@@ -43,6 +47,7 @@ impl CacheSkip {
             Self::Unreadable,
             Self::Scope,
             Self::Circumstances,
+            Self::Flushed,
         ];
         own.into_iter().chain(Never::ALL.map(Self::Never))
     }
@@ -54,6 +59,7 @@ impl CacheSkip {
             Self::Unreadable => "unreadable",
             Self::Scope => "scope",
             Self::Circumstances => "circumstances",
+            Self::Flushed => "flushed",
             Self::Never(never) => never.as_str(),
         }
     }
@@ -65,6 +71,7 @@ impl CacheSkip {
             Self::Unreadable => "the request cannot be compared with others",
             Self::Scope => "the scope of the cache is closed to the caller",
             Self::Circumstances => "the answer lacks something that the next one may have",
+            Self::Flushed => "its entry was flushed while the answer was made",
             Self::Never(never) => never.explain(),
         }
     }
@@ -85,13 +92,15 @@ pub struct CacheCounts {
     pub bypassed: Vec<(&'static str, u64)>,
     /// Answers that were not stored, by reason.
     pub unstored: Vec<(&'static str, u64)>,
+    /// Invalidations by cause.
+    pub invalidations: Vec<(&'static str, u64)>,
 }
 
 /// Time for the vector of a question whose answer is stored already. No caller waits for it.
 const LEARNING: Duration = Duration::from_secs(10);
 
 /// The number of reasons.
-const REASONS: usize = 4 + Never::ALL.len();
+const REASONS: usize = 5 + Never::ALL.len();
 
 /// The stored answers of a process.
 pub struct AnswerCache {
@@ -101,6 +110,7 @@ pub struct AnswerCache {
     make_sealer: Box<dyn Fn() -> Option<Sealer> + Send + Sync>,
     second: Option<Arc<dyn SecondLevel>>,
     meaning: Arc<MeaningCache>,
+    invalidations: Invalidations,
     followed: AtomicU64,
     last_resorts: AtomicU64,
     bypassed: [AtomicU64; REASONS],
@@ -123,6 +133,7 @@ impl AnswerCache {
             limits: Mutex::new(limits),
             make_sealer: Box::new(make_sealer),
             second,
+            invalidations: Invalidations::default(),
             followed: AtomicU64::new(0),
             last_resorts: AtomicU64::new(0),
             bypassed: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -158,6 +169,11 @@ impl AnswerCache {
         self.store.load_full()
     }
 
+    /// What is remembered of invalidations.
+    pub(crate) fn invalidations(&self) -> &Invalidations {
+        &self.invalidations
+    }
+
     /// The level behind the memory of this process.
     #[must_use]
     pub fn second(&self) -> Option<&Arc<dyn SecondLevel>> {
@@ -176,12 +192,21 @@ impl AnswerCache {
         let Some(second) = &self.second else {
             return store.get(&slot.key, &reading);
         };
+        // Another process may have removed what is here, and could not tell.
+        let is_current = slot.kind == AnswerKind::Static || self.invalidations.is_current();
+        if !is_current {
+            return None;
+        }
         if store.holds(&slot.key)
             && let Some(hit) = store.get(&slot.key, &reading)
         {
             return Some(hit);
         }
+        let flushes = self.invalidations.count();
         if let SecondFetch::Entry(entry) = second.get(&slot.key).await
+            && !self
+                .invalidations
+                .reached_since(flushes, &slot.subject(tenant))
             && let Some(hit) = store.adopt(&slot.key, *entry, &reading)
         {
             return Some(hit);
@@ -275,6 +300,7 @@ impl AnswerCache {
             last_resorts: self.last_resorts.load(Ordering::Relaxed),
             bypassed: by_reason(&self.bypassed),
             unstored: by_reason(&self.unstored),
+            invalidations: self.invalidations.counts(),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bardo_cache::scope::Scope;
 use bardo_cache::semantic::{AuditRules, Domain};
 use bardo_cache::store::Limits;
+use bardo_cache::ttl::MarketRegime;
 
 /// What the owner says of stored answers.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +20,8 @@ pub struct CachePolicy {
     pub scope: Scope,
     /// Answers of class `private` are kept too, encrypted and for a short time.
     pub keeps_private: bool,
+    /// Regime of requests that name none; `None`: unknown.
+    pub regime: Option<MarketRegime>,
     /// Largest body, in bytes, of a request that does not ask for the cache itself.
     pub unasked_bytes: usize,
     /// Budget of bytes and lifetimes.
@@ -38,6 +41,7 @@ impl Default for CachePolicy {
             last_resort: true,
             scope: Scope::default(),
             keeps_private: false,
+            regime: None,
             unasked_bytes: 32 << 10,
             limits: Limits::default(),
             semantic: SemanticPolicy::default(),

@@ -3,7 +3,7 @@
 use bardo_cache::key::Key;
 use bardo_cache::policy::Wish;
 use bardo_cache::scope::Namespace;
-use bardo_cache::store::CacheReader;
+use bardo_cache::store::{CacheReader, FlushSubject};
 use bardo_cache::tags::Tags;
 use bardo_cache::ttl::{AnswerKind, MarketRegime};
 use bardo_types::ids::AccountId;
@@ -22,6 +22,8 @@ pub(crate) struct CacheSlot {
     pub(crate) tags: Tags,
     /// The caller is an agent whose profile sets the temperature.
     pub(crate) has_profile: bool,
+    /// Flushes of the process when the request was looked up.
+    pub(crate) flushes: u64,
 }
 
 impl CacheSlot {
@@ -33,6 +35,16 @@ impl CacheSlot {
             class: self.class,
             regime: self.regime,
             now_ms,
+        }
+    }
+
+    /// What decides whether a flush reaches the entry that `tenant` pays for.
+    pub(crate) fn subject<'a>(&'a self, tenant: &'a AccountId) -> FlushSubject<'a> {
+        FlushSubject {
+            tenant,
+            namespace: &self.namespace,
+            kind: self.kind,
+            tags: &self.tags,
         }
     }
 }

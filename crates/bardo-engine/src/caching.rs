@@ -88,9 +88,10 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         class,
         wish: wish.unwrap_or(Wish::Default),
         kind: AnswerKind::of_domain(hints.domain.as_deref()),
-        regime: call.hints().regime,
+        regime: call.hints().regime.or(policy.regime),
         tags,
         has_profile: setup.has_profile,
+        flushes: 0,
     })
 }
 

@@ -140,6 +140,8 @@ impl Engine {
     /// Puts another world in place. Requests under way keep theirs.
     pub fn swap_world(&self, snapshot: Snapshot) {
         self.cache.obey(&snapshot.cache);
+        let (before, now) = (self.snapshot().cache.regime, snapshot.cache.regime);
         self.snapshot.store(Arc::new(snapshot));
+        self.regime_configured(before, now);
     }
 }

@@ -40,6 +40,8 @@ mod header_lists;
 mod health;
 mod hints;
 mod idempotency;
+mod invalidate;
+mod invalidations;
 mod leg;
 mod leg_cache;
 mod lifecycle;
@@ -121,6 +123,8 @@ pub use health::{
 };
 pub use hints::{Hints, hints_schema};
 pub use idempotency::{Claim, Claimed, Idempotency, Kept, KeptBody, KeptStream, Recorder, Running};
+pub use invalidate::Invalidated;
+pub use invalidations::FlushCause;
 pub use meaning::{DomainCounts, MeaningCache, MeaningCounts};
 pub use meter::{Meter, prompt_tokens};
 pub use offers::{Offers, PricedRequest};

@@ -106,7 +106,7 @@ impl Engine {
         let call = limited.call();
         let only = wish(call) == Some(Wish::OnlyIfCached);
         let slot = match slot_of(call, &self.memory) {
-            Ok(slot) => slot,
+            Ok(slot) => self.placed(call, slot),
             Err(skip) => {
                 self.cache.bypass(skip);
                 if only {
@@ -136,6 +136,15 @@ impl Engine {
             (false, _) => "no_cache",
         });
         Ok(None)
+    }
+
+    /// The place of a request after what it shows to be old was removed.
+    fn placed(&self, call: &Call, mut slot: CacheSlot) -> CacheSlot {
+        let set = self.cache.invalidations().regime();
+        slot.regime = call.hints().regime.or(set).or(slot.regime);
+        self.watch(call, &slot);
+        slot.flushes = self.cache.invalidations().count();
+        slot
     }
 
     /// The entry for a request, if its caller may have it now.

@@ -172,6 +172,10 @@ impl Recording {
         {
             return Err(CacheSkip::Circumstances);
         }
+        let known = self.cache.invalidations();
+        if known.reached_since(self.slot.flushes, &self.slot.subject(&self.tenant)) {
+            return Err(CacheSkip::Flushed);
+        }
         let entry = self
             .cache
             .store()

@@ -10,6 +10,8 @@ use bardo_types::fault::Fault;
 use bardo_types::ids::AccountId;
 use bardo_types::receipt::Receipt;
 
+use crate::invalidations::FlushCause;
+
 /// Takes receipts and turns them into logs, events and metrics. Must not block.
 pub trait EventSink: Send + Sync {
     /// A provider is asked for the first time for a request. Nothing of its outcome is known.
@@ -49,6 +51,11 @@ pub trait EventSink: Send + Sync {
         report: &AuditReport,
     ) {
         let _ = (account, domain, serves, report);
+    }
+
+    /// Stored answers of an account were removed before their time, so many in this process.
+    fn flushed(&self, account: &AccountId, cause: FlushCause, removed: u64, at_ms: u64) {
+        let _ = (account, cause, removed, at_ms);
     }
 
     /// The books did not take a settlement at once; it is tried again until they do.

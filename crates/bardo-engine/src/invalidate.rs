@@ -1,0 +1,146 @@
+//! Removing stored answers before their time: in this process, in the level behind it, and in the
+//! memory of other processes.
+
+use std::sync::Arc;
+
+use bardo_cache::second::Loss;
+use bardo_cache::store::Flush;
+use bardo_cache::ttl::MarketRegime;
+use bardo_cache::watch::{Changes, WatchedRequest};
+use bardo_types::ids::AccountId;
+use tokio::runtime::Handle;
+
+use crate::cache_slot::CacheSlot;
+use crate::call::Call;
+use crate::engine::Engine;
+use crate::invalidations::FlushCause;
+
+/// What an invalidation removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Invalidated {
+    /// Entries that were removed from the memory of this process.
+    pub removed: u64,
+    /// Entries that were removed from the level behind it; `None` where there is none.
+    pub second: Option<Result<u64, Loss>>,
+}
+
+impl Engine {
+    /// Removes what the flushes name, here and in the level behind, through which other processes
+    /// learn of it.
+    pub async fn invalidate(&self, flushes: &[Flush], cause: FlushCause) -> Invalidated {
+        let removed = flushes.iter().map(|flush| self.forget(flush, cause)).sum();
+        let mut second = None;
+        if let Some(level) = self.cache.second() {
+            let mut all = Ok(0);
+            for flush in flushes {
+                let done = level.flush(flush).await;
+                all = all.and_then(|sum: u64| Ok(sum.saturating_add(done?)));
+            }
+            second = Some(all);
+        }
+        Invalidated { removed, second }
+    }
+
+    /// Removes what a flush names from the memory of this process, and tells the accounts.
+    fn forget(&self, flush: &Flush, cause: FlushCause) -> u64 {
+        self.cache.invalidations().note(flush, cause);
+        let removed = self.cache.store().flush_by_tenant(flush);
+        // An account that ordered it is told in any case.
+        let named = flush
+            .tenant()
+            .filter(|tenant| !removed.contains_key(*tenant));
+        let at_ms = self.services.clock.now_ms();
+        let tell = |account: &AccountId, count| {
+            self.services.sink.flushed(account, cause, count, at_ms);
+        };
+        named.into_iter().for_each(|account| tell(account, 0));
+        removed
+            .iter()
+            .for_each(|(account, count)| tell(account, *count));
+        removed.values().sum()
+    }
+
+    /// Carries a flush out without a caller that waits for the level behind.
+    fn invalidate_behind(&self, flush: Flush, cause: FlushCause) {
+        self.forget(&flush, cause);
+        if let (Some(level), Ok(runtime)) = (self.cache.second(), Handle::try_current()) {
+            let level = Arc::clone(level);
+            runtime.spawn(async move {
+                // A loss is counted there.
+                let _ = level.flush(&flush).await;
+            });
+        }
+    }
+
+    /// Removes what a request shows to be old: answers of another regime or of another playbook.
+    pub(crate) fn watch(&self, call: &Call, slot: &CacheSlot) {
+        let subsystem = call.hints().route.as_deref();
+        let subsystem = subsystem.and_then(|hints| hints.subsystem.as_deref());
+        let Changes { regime, playbook } = self.cache.invalidations().watch.look(&WatchedRequest {
+            tenant: &call.principal().account,
+            namespace: slot.namespace,
+            regime: call.hints().regime,
+            playbook: subsystem.zip(slot.tags.playbook.as_ref()),
+        });
+        if let Some(flush) = regime {
+            self.invalidate_behind(flush, FlushCause::Regime);
+        }
+        if let Some(flush) = playbook {
+            self.invalidate_behind(flush, FlushCause::Playbook);
+        }
+    }
+
+    /// Sets the regime of requests that name none, in place of the configured one; `None` takes it
+    /// back. Where it changes, answers about a market are removed.
+    pub async fn set_regime(&self, regime: Option<MarketRegime>) -> Invalidated {
+        let configured = self.snapshot().cache.regime;
+        let before = self.cache.invalidations().set_regime(regime);
+        if before.or(configured) == regime.or(configured) {
+            return Invalidated::default();
+        }
+        let market = [Flush::Market(None)];
+        self.invalidate(&market, FlushCause::Regime).await
+    }
+
+    /// Regime of requests that name none.
+    #[must_use]
+    pub fn regime(&self) -> Option<MarketRegime> {
+        let set = self.cache.invalidations().regime();
+        set.or_else(|| self.snapshot().cache.regime)
+    }
+
+    /// The configured regime is another one now.
+    pub(crate) fn regime_configured(
+        &self,
+        before: Option<MarketRegime>,
+        now: Option<MarketRegime>,
+    ) {
+        let is_set = self.cache.invalidations().regime().is_some();
+        if before != now && !is_set {
+            self.invalidate_behind(Flush::Market(None), FlushCause::Regime);
+        }
+    }
+
+    /// Carries out the flushes that other processes gave since this was called last. To be called
+    /// each second. While it cannot be told what they were, stored answers about a market are not
+    /// served.
+    ///
+    /// # Errors
+    /// When the level behind does not answer.
+    pub async fn follow_flushes(&self) -> Result<(), Loss> {
+        let Some(level) = self.cache.second() else {
+            return Ok(());
+        };
+        let known = self.cache.invalidations();
+        let after = known.applied();
+        let news = level.flushes(after).await?;
+        if after != Some(news.last) {
+            let flushes = news.flushes.unwrap_or_else(|| vec![Flush::All]);
+            for flush in &flushes {
+                self.forget(flush, FlushCause::Elsewhere);
+            }
+        }
+        known.apply(news.last);
+        Ok(())
+    }
+}

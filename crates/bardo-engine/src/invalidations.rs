@@ -1,0 +1,230 @@
+//! What is remembered of invalidations: their causes, the last flushes, and what requests said last.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bardo_cache::store::{Flush, FlushSubject};
+use bardo_cache::ttl::MarketRegime;
+use bardo_cache::watch::Watch;
+use tokio::time::Instant;
+
+/// Agents whose regime and playbook are remembered.
+const AGENTS: usize = 8_192;
+/// Flushes that are remembered for answers under way.
+const RECENT: usize = 256;
+/// Longest time without news of other processes in which stored answers about a market are served.
+const CURRENT: Duration = Duration::from_secs(5);
+
+/// Why stored answers are removed before their time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlushCause {
+    /// An operator ordered it.
+    Operator,
+    /// The account that paid for the answers ordered it.
+    Account,
+    /// The regime of the market changed, by a hint, by the configuration or by an operator.
+    Regime,
+    /// Something happened on a chain.
+    Chain,
+    /// An agent has another playbook.
+    Playbook,
+    /// Another process of the gateway removed them.
+    Elsewhere,
+}
+
+impl FlushCause {
+    /// Every cause, in the order of the counters.
+    pub const ALL: [Self; 6] = [
+        Self::Operator,
+        Self::Account,
+        Self::Regime,
+        Self::Chain,
+        Self::Playbook,
+        Self::Elsewhere,
+    ];
+
+    /// The name in events and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Operator => "operator",
+            Self::Account => "account",
+            Self::Regime => "regime",
+            Self::Chain => "chain",
+            Self::Playbook => "playbook",
+            Self::Elsewhere => "elsewhere",
+        }
+    }
+}
+
+/// Memory of invalidations in one process.
+pub(crate) struct Invalidations {
+    counts: [AtomicU64; FlushCause::ALL.len()],
+    recent: Mutex<RecentFlushes>,
+    pub(crate) watch: Watch,
+    /// Regime that an operator set: its place among all, from 1; 0: none.
+    regime: AtomicU8,
+    /// Number of the last flush of all processes that was carried out here.
+    applied: Mutex<Option<u64>>,
+    /// The news of other processes are read at all.
+    is_following: AtomicBool,
+    heard: Mutex<Option<Instant>>,
+}
+
+#[derive(Default)]
+struct RecentFlushes {
+    /// Flushes so far.
+    count: u64,
+    last: VecDeque<Flush>,
+}
+
+impl Default for Invalidations {
+    fn default() -> Self {
+        Self {
+            counts: std::array::from_fn(|_| AtomicU64::new(0)),
+            recent: Mutex::default(),
+            watch: Watch::new(AGENTS),
+            regime: AtomicU8::new(0),
+            applied: Mutex::default(),
+            is_following: AtomicBool::new(false),
+            heard: Mutex::default(),
+        }
+    }
+}
+
+impl Invalidations {
+    /// Notes a flush before its entries are removed.
+    pub(crate) fn note(&self, flush: &Flush, cause: FlushCause) {
+        self.counts[cause as usize].fetch_add(1, Ordering::Relaxed);
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.count += 1;
+        recent.last.push_back(flush.clone());
+        if recent.last.len() > RECENT {
+            recent.last.pop_front();
+        }
+    }
+
+    /// Flushes so far. An answer that is under way compares it with the number at its end.
+    pub(crate) fn count(&self) -> u64 {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.count
+    }
+
+    /// Whether a flush after the one of this number would have removed an answer.
+    pub(crate) fn reached_since(&self, count: u64, answer: &FlushSubject<'_>) -> bool {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = usize::try_from(recent.count - count.min(recent.count)).unwrap_or(usize::MAX);
+        // Of those that are forgotten any may have reached it.
+        since > recent.last.len()
+            || recent
+                .last
+                .iter()
+                .rev()
+                .take(since)
+                .any(|flush| flush.reaches(answer))
+    }
+
+    /// Regime that an operator set.
+    pub(crate) fn regime(&self) -> Option<MarketRegime> {
+        let place = usize::from(self.regime.load(Ordering::Relaxed));
+        MarketRegime::ALL.get(place.checked_sub(1)?).copied()
+    }
+
+    /// Takes the regime that an operator sets. Answers the one before.
+    pub(crate) fn set_regime(&self, regime: Option<MarketRegime>) -> Option<MarketRegime> {
+        let before = self.regime();
+        let place = MarketRegime::ALL
+            .iter()
+            .position(|one| Some(*one) == regime);
+        let place = place.map_or(0, |place| u8::try_from(place + 1).unwrap_or(0));
+        self.regime.store(place, Ordering::Relaxed);
+        before
+    }
+
+    /// Number of the last flush of all processes that was carried out here.
+    pub(crate) fn applied(&self) -> Option<u64> {
+        self.is_following.store(true, Ordering::Relaxed);
+        *self.applied.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that all flushes up to this number were carried out here.
+    pub(crate) fn apply(&self, last: u64) {
+        *self.applied.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Whether the flushes of other processes are known up to a few seconds ago.
+    pub(crate) fn is_current(&self) -> bool {
+        if !self.is_following.load(Ordering::Relaxed) {
+            return true;
+        }
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.is_some_and(|heard| heard.elapsed() <= CURRENT)
+    }
+
+    /// Number of invalidations so far, by cause.
+    pub(crate) fn counts(&self) -> Vec<(&'static str, u64)> {
+        let counts = self
+            .counts
+            .iter()
+            .map(|count| count.load(Ordering::Relaxed));
+        let all = FlushCause::ALL
+            .map(FlushCause::as_str)
+            .into_iter()
+            .zip(counts);
+        all.filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bardo_cache::scope::Namespace;
+    use bardo_cache::tags::Tags;
+    use bardo_cache::ttl::AnswerKind;
+    use bardo_types::ids::AccountId;
+
+    #[test]
+    fn an_answer_under_way_learns_of_a_flush_that_reaches_it_and_of_too_many() {
+        let account = |name| AccountId::parse(name).unwrap();
+        let (own, other) = (account("own"), account("other"));
+        let namespace = Namespace::tenant(&own);
+        let tags = Tags::default();
+        let answer = FlushSubject {
+            tenant: &own,
+            namespace: &namespace,
+            kind: AnswerKind::Market,
+            tags: &tags,
+        };
+        let known = Invalidations::default();
+        let start = known.count();
+        known.note(&Flush::Tenant(other), FlushCause::Account);
+        assert!(!known.reached_since(start, &answer));
+        known.note(&Flush::Market(None), FlushCause::Regime);
+        assert!(known.reached_since(start, &answer));
+        let later = known.count();
+        assert!(!known.reached_since(later, &answer));
+        for _ in 0..=RECENT {
+            known.note(&Flush::Tenant(account("third")), FlushCause::Account);
+        }
+        assert!(
+            known.reached_since(later, &answer),
+            "one of them is forgotten"
+        );
+        let counts = [("account", RECENT as u64 + 2), ("regime", 1)];
+        assert_eq!(known.counts(), counts);
+    }
+
+    #[test]
+    fn the_regime_of_an_operator_is_set_and_taken_back() {
+        let known = Invalidations::default();
+        for regime in MarketRegime::ALL {
+            known.set_regime(Some(regime));
+            assert_eq!(known.regime(), Some(regime));
+        }
+        assert_eq!(known.set_regime(None), Some(MarketRegime::Crisis));
+        assert_eq!(known.regime(), None);
+    }
+}
