@@ -5,7 +5,7 @@ pub(crate) mod receipts;
 
 use std::time::Duration;
 
-use bardo_engine::{AnswerCache, Engine};
+use bardo_engine::Engine;
 use bardo_types::money::MicroUsd;
 use bytes::Bytes;
 use http::{Method, StatusCode};
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::assemble::names;
-use crate::caches::{self, FlushOrder};
+use crate::caches::{self, FlushOrder, InvalidateOrder};
 use crate::config::units::Span;
 use crate::operator::{BillResolution, KeyChange, KeySpec, Operator, OperatorError, Unseen};
 
@@ -113,7 +113,8 @@ pub(crate) async fn answer(
         ("GET", ["admin", "cache", name]) => caches::account(operator, cache, name)
             .await
             .map(|account| caches::stats_of(cache, &account)),
-        ("POST", ["admin", "cache", "flush"]) => flush(operator, cache, body).await,
+        ("POST", ["admin", "cache", "flush"]) => flush(operator, engine, body).await,
+        ("POST", ["admin", "cache", "invalidate"]) => invalidate(operator, engine, body).await,
         ("GET", ["admin", "verify"]) => operator.verify().await.map(|(_, found)| found),
         ("GET", ["admin", "unknown"]) => operator
             .unknown()
@@ -153,13 +154,18 @@ fn parse<'b, T: Deserialize<'b>>(body: &'b Bytes) -> Result<T, OperatorError> {
     serde_json::from_slice(body).map_err(|error| OperatorError::Invalid(error.to_string()))
 }
 
-async fn flush(
+async fn flush(operator: &Operator, engine: &Engine, body: &Bytes) -> Result<Value, OperatorError> {
+    let order: FlushOrder = read(body)?;
+    caches::flush_for_operator(operator, engine, order).await
+}
+
+async fn invalidate(
     operator: &Operator,
-    cache: &AnswerCache,
+    engine: &Engine,
     body: &Bytes,
 ) -> Result<Value, OperatorError> {
-    let order: FlushOrder = read(body)?;
-    caches::flush_for_operator(operator, cache, order).await
+    let order: InvalidateOrder = read(body)?;
+    caches::invalidate(operator, engine, &order).await
 }
 
 async fn create_key(

@@ -1,13 +1,14 @@
 //! What operators and accounts see of stored answers, and what they remove.
 
 mod evidence;
+mod invalidate;
 mod semantic;
 
 use bardo_cache::scope::Namespace;
 use bardo_cache::sealed::Sealer;
 use bardo_cache::store::{Flush, Stats};
 use bardo_cache::tags::CacheTag;
-use bardo_engine::AnswerCache;
+use bardo_engine::{AnswerCache, Engine, FlushCause, Invalidated};
 use bardo_telemetry::CacheGauges;
 use bardo_types::ids::AccountId;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 pub(crate) use self::evidence::EvidenceFile;
+pub(crate) use self::invalidate::{InvalidateOrder, invalidate};
 pub(crate) use self::semantic::{explained, explained_words, stats_words, told};
 use crate::operator::{Operator, OperatorError};
 
@@ -144,30 +146,34 @@ pub(crate) async fn account(
 /// When the order is invalid, the account is unknown, or the store does not answer.
 pub(crate) async fn flush_for_operator(
     operator: &Operator,
-    cache: &AnswerCache,
+    engine: &Engine,
     mut order: FlushOrder,
 ) -> Result<Value, OperatorError> {
     if let Some(name) = &order.account {
-        let account = account(operator, cache, name).await?;
+        let account = account(operator, engine.cache(), name).await?;
         order.account = Some(account.as_str().to_owned());
     }
     let order = order
         .read()
         .map_err(|error| OperatorError::Invalid(error.to_string()))?;
-    Ok(flush(cache, &order).await)
+    Ok(flush(engine, &order, FlushCause::Operator).await)
 }
 
 /// Removes what an order names, here and in the level behind.
-pub(crate) async fn flush(cache: &AnswerCache, order: &Flush) -> Value {
-    let removed = cache.store().flush(order);
-    let mut shown = json!({ "flushed": removed });
-    if let Some(second) = cache.second() {
-        shown["second_level"] = match second.flush(order).await {
-            Ok(removed) => json!({ "flushed": removed }),
-            Err(loss) => json!({ "error": loss.to_string() }),
-        };
+pub(crate) async fn flush(engine: &Engine, order: &Flush, cause: FlushCause) -> Value {
+    let done = engine.invalidate(std::slice::from_ref(order), cause).await;
+    tracing::info!(removed = done.removed, "stored answers were flushed");
+    shown(&done)
+}
+
+/// What was removed, as answers show it.
+fn shown(done: &Invalidated) -> Value {
+    let mut shown = json!({ "flushed": done.removed });
+    match &done.second {
+        None => {}
+        Some(Ok(removed)) => shown["second_level"] = json!({ "flushed": removed }),
+        Some(Err(loss)) => shown["second_level"] = json!({ "error": loss.to_string() }),
     }
-    tracing::info!(removed, "stored answers were flushed");
     shown
 }
 
@@ -196,6 +202,7 @@ pub(crate) fn stats(cache: &AnswerCache) -> Value {
     shown["bypassed"] = reasons(&counts.bypassed);
     shown["unstored"] = reasons(&counts.unstored);
     shown["semantic"] = semantic::stats(&cache.meaning().counts());
+    shown["invalidations"] = reasons(&counts.invalidations);
     let largest = store.tenants().into_iter().take(SHOWN);
     let accounts = largest.map(|account| {
         let mut row = figures(&store.stats_of(&account));
@@ -245,6 +252,7 @@ pub(crate) fn gauges(cache: &AnswerCache) -> CacheGauges {
         bypassed: counts.bypassed,
         unstored: counts.unstored,
         semantic: semantic::gauges(cache.meaning().counts()),
+        invalidations: counts.invalidations,
     }
 }
 

@@ -14,8 +14,8 @@ pub(crate) use layers::{Layer, Layers};
 pub(crate) use raw::{
     BACKENDS, BankrConfig, CacheConfig, Config, DirectKey, DirectProvider, LimitsConfig, ModeName,
     OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawAuditMode, RawCacheScope,
-    RawDomain, RawDurability, RawMinPFallback, RefusedPhrasesConfig, SemanticCacheConfig,
-    ServiceConfig, StoreConfig, known_backend_beside, usd,
+    RawDomain, RawDurability, RawMinPFallback, RawRegime, RefusedPhrasesConfig,
+    SemanticCacheConfig, ServiceConfig, StoreConfig, known_backend_beside, usd,
 };
 
 /// The defaults, as documented text.

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
-use crate::caches::{self, FlushOrder};
+use crate::caches::{self, FlushOrder, InvalidateOrder};
 use crate::operator::{Operator, OperatorError};
 
 const FILE: &str = "control.sock";
@@ -144,6 +144,7 @@ async fn answer(
 enum CacheQuestion {
     Stats { account: Option<String> },
     Flush(FlushOrder),
+    Invalidate(InvalidateOrder),
 }
 
 async fn of_cache(engine: &Engine, operator: &Operator, order: &[u8]) -> Value {
@@ -155,7 +156,10 @@ async fn of_cache(engine: &Engine, operator: &Operator, order: &[u8]) -> Value {
         }) => caches::account(operator, cache, &name)
             .await
             .map(|account| caches::stats_of(cache, &account)),
-        Ok(CacheQuestion::Flush(order)) => caches::flush_for_operator(operator, cache, order).await,
+        Ok(CacheQuestion::Flush(order)) => {
+            caches::flush_for_operator(operator, engine, order).await
+        }
+        Ok(CacheQuestion::Invalidate(order)) => caches::invalidate(operator, engine, &order).await,
         Err(error) => Err(OperatorError::Invalid(error.to_string())),
     };
     done.unwrap_or_else(|error| json!({ "error": error.to_string() }))

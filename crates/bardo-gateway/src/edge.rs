@@ -12,8 +12,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use bardo_access::{KeyStore, LimitStore};
 use bardo_engine::{
-    Answer, Call as EngineCall, Claimed, Engine, EngineError, Hints, Payer, Principal, Received,
-    Recorder, Task,
+    Answer, Call as EngineCall, Claimed, Engine, EngineError, FlushCause, Hints, Payer, Principal,
+    Received, Recorder, Task,
 };
 use bardo_ledger::Ledger;
 use bardo_telemetry::Metrics;
@@ -241,7 +241,7 @@ impl Edge {
             .authenticate(caller, &head.headers, Access::Spend)
             .await?;
         let order = account::flush_order(head.uri.query(), &principal)?;
-        let flushed = caches::flush(self.engine.cache(), &order).await;
+        let flushed = caches::flush(&self.engine, &order, FlushCause::Account).await;
         Ok(json_reply(StatusCode::OK, flushed))
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bardo_cache::semantic::AuditReport;
-use bardo_engine::EventSink;
+use bardo_engine::{EventSink, FlushCause};
 use bardo_telemetry::Metrics;
 use bardo_types::calendar::rfc3339;
 use bardo_types::clock::{Clock as _, SystemClock};
@@ -50,6 +50,21 @@ impl EventSink for Sink {
                 account: receipt.account.clone(),
                 name,
                 json: json.into(),
+            });
+        }
+    }
+
+    fn flushed(&self, account: &AccountId, cause: FlushCause, removed: u64, at_ms: u64) {
+        if self.bus.is_heard() {
+            let told = json!({
+                "timestamp": rfc3339(at_ms),
+                "cause": cause.as_str(),
+                "removed": removed,
+            });
+            self.bus.tell(Event {
+                account: account.clone(),
+                name: "cache.flushed",
+                json: told.to_string().into(),
             });
         }
     }

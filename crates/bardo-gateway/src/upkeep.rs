@@ -17,6 +17,8 @@ use crate::stores::{ProcessStores, tell_unavailable};
 const EXPIRE: Duration = Duration::from_secs(5);
 /// How often expired answers are removed.
 const SWEEP: Duration = Duration::from_secs(30);
+/// How often flushes of other gateways are looked for.
+const FOLLOW: Duration = Duration::from_secs(1);
 /// How often old receipts are deleted.
 const PRUNE: Duration = Duration::from_secs(3_600);
 
@@ -29,6 +31,9 @@ pub(crate) fn start(
 ) {
     let evidence = EvidenceFile::restore(engine.cache(), folder);
     tokio::spawn(sweep(Arc::clone(engine), evidence));
+    if engine.cache().second().is_some() {
+        tokio::spawn(follow_flushes(Arc::clone(engine)));
+    }
     tokio::spawn(expire(stores.clone()));
     tokio::spawn(prune(stores.clone(), keep_receipts));
     // Several gateways on one Postgres have a folder each, or share the socket of the last.
@@ -63,6 +68,16 @@ struct KeptEvidence {
 impl Drop for KeptEvidence {
     fn drop(&mut self) {
         self.evidence.store(self.engine.cache());
+    }
+}
+
+/// Removes the stored answers that other gateways removed.
+async fn follow_flushes(engine: Arc<Engine>) {
+    let mut tick = tokio::time::interval(FOLLOW);
+    loop {
+        tick.tick().await;
+        // The level behind has told that it is unavailable.
+        let _ = engine.follow_flushes().await;
     }
 }
 

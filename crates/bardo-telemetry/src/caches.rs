@@ -25,6 +25,8 @@ pub struct CacheGauges {
     pub bypassed: Vec<(&'static str, u64)>,
     /// Answers that were not stored, by reason.
     pub unstored: Vec<(&'static str, u64)>,
+    /// Invalidations, by cause.
+    pub invalidations: Vec<(&'static str, u64)>,
     /// Answers to the same question in other words.
     pub semantic: SemanticGauges,
 }
@@ -71,6 +73,7 @@ pub(crate) struct CacheMetrics {
     events: Family<CacheEventLabels, Counter>,
     bypassed: Family<CacheReasonLabels, Counter>,
     unstored: Family<CacheReasonLabels, Counter>,
+    invalidations: Family<CacheReasonLabels, Counter>,
     semantic: SemanticMetrics,
 }
 
@@ -169,6 +172,7 @@ impl CacheMetrics {
             events: Family::default(),
             bypassed: Family::default(),
             unstored: Family::default(),
+            invalidations: Family::default(),
             semantic: SemanticMetrics::new(registry),
         };
         let mut gauge = |name, help, gauge: &Gauge| registry.register(name, help, gauge.clone());
@@ -182,6 +186,8 @@ impl CacheMetrics {
         registry.register("cache_bypassed", help, all.bypassed.clone());
         let help = "Answers that were not stored, by reason";
         registry.register("cache_unstored", help, all.unstored.clone());
+        let help = "Removals of stored answers before their time, by cause";
+        registry.register("cache_invalidations", help, all.invalidations.clone());
         all
     }
 }
@@ -200,6 +206,7 @@ impl Metrics {
         for (family, reasons) in [
             (&all.bypassed, &now.bypassed),
             (&all.unstored, &now.unstored),
+            (&all.invalidations, &now.invalidations),
         ] {
             for (reason, count) in reasons {
                 let labels = CacheReasonLabels { reason };
@@ -225,6 +232,7 @@ mod tests {
             events: vec![("hit", 2)],
             bypassed: vec![("not_asked", 7)],
             unstored: vec![("short", 1)],
+            invalidations: vec![("regime", 2)],
             semantic: SemanticGauges {
                 entries: 9,
                 misses: 8,
@@ -249,6 +257,7 @@ mod tests {
             "bardo_cache_events_total{event=\"hit\"} 2",
             "bardo_cache_bypassed_total{reason=\"not_asked\"} 7",
             "bardo_cache_unstored_total{reason=\"short\"} 1",
+            "bardo_cache_invalidations_total{reason=\"regime\"} 2",
             "bardo_cache_semantic_entries 9",
             "bardo_cache_semantic_misses_total 8",
             "bardo_cache_semantic_skipped_total{reason=\"late\"} 5",

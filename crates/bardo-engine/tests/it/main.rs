@@ -4,6 +4,7 @@ mod bound;
 mod caching;
 mod failures;
 mod history;
+mod invalidation;
 mod keyless;
 mod leaving;
 mod money;

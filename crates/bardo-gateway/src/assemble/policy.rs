@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bardo_cache::scope::Scope;
 use bardo_cache::semantic::{AuditMode, AuditRules, Domain};
 use bardo_cache::store::Limits;
-use bardo_cache::ttl::Lifetimes;
+use bardo_cache::ttl::{Lifetimes, MarketRegime};
 use bardo_engine::{CachePolicy, EpochEvents, SemanticPolicy};
 use bardo_providers::BaseUrl;
 use bardo_router::{BankrPolicy, Mode, Policy, Subsystems, Weights};
@@ -17,7 +17,7 @@ use serde_json::Number;
 
 use crate::config::units::{ByteSize, Span};
 use crate::config::{
-    BACKENDS, BankrConfig, Config, ModeName, RawAuditMode, RawCacheScope, RawDomain, usd,
+    BACKENDS, BankrConfig, Config, ModeName, RawAuditMode, RawCacheScope, RawDomain, RawRegime, usd,
 };
 
 /// The default budget for the searches of a cycle.
@@ -430,6 +430,13 @@ pub(super) fn caching(config: &Config) -> CachePolicy {
             RawCacheScope::Tenant => Scope::Tenant,
         },
         keeps_private: cache.private,
+        regime: match cache.regime {
+            RawRegime::Unknown => None,
+            RawRegime::Calm => Some(MarketRegime::Calm),
+            RawRegime::Normal => Some(MarketRegime::Normal),
+            RawRegime::Volatile => Some(MarketRegime::Volatile),
+            RawRegime::Crisis => Some(MarketRegime::Crisis),
+        },
         unasked_bytes: hash.max_unasked.0,
         limits: Limits {
             bytes: bytes(hash.max_bytes),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::route::{self, DryRun};
 use super::{CliFailure, Common, say};
-use crate::caches::{FlushOrder, stats_words};
+use crate::caches::{FlushOrder, InvalidateOrder, stats_words};
 use crate::control;
 use crate::stores::data_folder;
 
@@ -59,6 +59,36 @@ pub(super) struct FlushArgs {
     /// Remove only answers about a market.
     #[arg(long)]
     market: bool,
+    /// Set the regime of requests that name none: calm, normal, volatile, crisis or none. A change
+    /// removes answers about a market.
+    #[arg(long, value_name = "REGIME", conflicts_with_all = ["all", "account"])]
+    regime: Option<String>,
+    /// Remove answers to prompts that name this contract, pool or position. Repeat for several.
+    #[arg(long = "address", value_name = "ADDRESS", conflicts_with = "all")]
+    addresses: Vec<String>,
+    /// Chain of the addresses, for the log.
+    #[arg(long, value_name = "NAME", requires = "addresses")]
+    chain: Option<String>,
+}
+
+impl FlushArgs {
+    /// An event that answers of several kinds depend on; `None` for a plain flush.
+    fn event(&self) -> Option<InvalidateOrder> {
+        if self.regime.is_none() && self.addresses.is_empty() {
+            return None;
+        }
+        let list = |name: &Option<String>| name.iter().cloned().collect::<Vec<_>>();
+        Some(InvalidateOrder {
+            account: self.account.clone(),
+            chain: self.chain.clone(),
+            addresses: [self.addresses.clone(), list(&self.pool)].concat(),
+            tokens: list(&self.token),
+            domains: list(&self.domain),
+            playbooks: list(&self.playbook),
+            market: self.market,
+            regime: self.regime.clone(),
+        })
+    }
 }
 
 /// Options of `cache explain`.
@@ -91,6 +121,13 @@ pub(super) fn run(verb: CacheVerb) -> Result<(), CliFailure> {
             return Ok(());
         }
         CacheVerb::Stats(args) => (args.common, json!({ "stats": { "account": args.account } })),
+        CacheVerb::Flush(args) if args.event().is_some() => {
+            let order = args.event().unwrap_or_default();
+            order
+                .check()
+                .map_err(|error| CliFailure::new("usage", error))?;
+            (args.common, json!({ "invalidate": order }))
+        }
         CacheVerb::Flush(args) => {
             let order = FlushOrder {
                 all: args.all,
@@ -168,7 +205,11 @@ fn words(answer: &Value) -> Vec<String> {
             "shared    {followed} answers of identical requests at the same time"
         ));
     }
-    for (member, said) in [("bypassed", "bypassed"), ("unstored", "unstored")] {
+    for (member, said) in [
+        ("bypassed", "bypassed"),
+        ("unstored", "unstored"),
+        ("invalidations", "invalid."),
+    ] {
         for (reason, count) in answer[member].as_object().into_iter().flatten() {
             lines.push(format!("{said}  {count} ({reason})"));
         }

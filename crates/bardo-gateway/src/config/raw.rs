@@ -20,7 +20,9 @@ use serde::Deserialize;
 use self::auth::Auth;
 pub(crate) use self::auth::PrivyConfig;
 pub(crate) use self::cache::CacheConfig;
-pub(crate) use self::cache::{RawAuditMode, RawCacheScope, RawDomain, SemanticCacheConfig};
+pub(crate) use self::cache::{
+    RawAuditMode, RawCacheScope, RawDomain, RawRegime, SemanticCacheConfig,
+};
 use self::catalog::CatalogConfig;
 pub(crate) use self::catalog::OwnerModelConfig;
 pub(crate) use self::check::{BACKENDS, known_backend_beside, usd};

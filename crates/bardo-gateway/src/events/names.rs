@@ -1,7 +1,7 @@
 //! What events there are, and which of them a reader wants.
 
 /// Every event that this gateway tells, by its one name.
-pub(crate) const NAMES: [&str; 23] = [
+pub(crate) const NAMES: [&str; 24] = [
     "inference.start",
     "provider.feature_negotiated",
     "provider.resolved",
@@ -10,6 +10,7 @@ pub(crate) const NAMES: [&str; 23] = [
     "inference.provider_fallback",
     "inference.cache_hit",
     "inference.cache_stats",
+    "cache.flushed",
     "cache.audit",
     "cache.domain_serving",
     "cache.domain_stopped",
@@ -28,7 +29,11 @@ pub(crate) const NAMES: [&str; 23] = [
 ];
 
 /// Other names of events, from before there was one for each.
-const ALIASES: [(&str, &str); 1] = [("provider.fallback", "inference.provider_fallback")];
+const ALIASES: [(&str, &str); 3] = [
+    ("provider.fallback", "inference.provider_fallback"),
+    ("cache.hit", "inference.cache_hit"),
+    ("cache.stats", "inference.cache_stats"),
+];
 
 /// The events that a reader wants; all of them where it does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -25,6 +25,7 @@ mod hostile;
 mod http;
 mod hygiene;
 mod idempotency;
+mod invalidation;
 mod lifecycle;
 mod lists;
 mod midstream;

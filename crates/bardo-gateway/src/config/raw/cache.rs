@@ -17,6 +17,8 @@ pub(crate) struct CacheConfig {
     pub(crate) private: bool,
     /// If no backend answers, serve a stored answer also to callers that said `no-cache`.
     pub(crate) last_resort: bool,
+    /// Regime of the market for requests that name none.
+    pub(crate) regime: RawRegime,
     /// `redis://…` to share stored answers between gateways; empty: each gateway has its own.
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String")]
@@ -29,6 +31,22 @@ pub(crate) struct CacheConfig {
     pub(crate) hash: HashCacheConfig,
     /// Answers to the same question in other words.
     pub(crate) semantic: SemanticCacheConfig,
+}
+
+/// How fast the market moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RawRegime {
+    /// The regime is not known.
+    Unknown,
+    /// Prices hardly move.
+    Calm,
+    /// Prices move as usual.
+    Normal,
+    /// Prices move fast.
+    Volatile,
+    /// Prices jump and liquidity dries up.
+    Crisis,
 }
 
 /// Callers that share stored answers.

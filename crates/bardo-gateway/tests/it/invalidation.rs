@@ -1,0 +1,140 @@
+//! Stored answers that are removed because something changed, on the built binary.
+
+use bardo_store::servers::RedisServer;
+use serde_json::{Value, json};
+
+use crate::http::{Answer, Request};
+use crate::rig::{Folder, Gateway, Sandbox, command, eventually, makers, with};
+use crate::sse::Caller;
+
+const POOL: &str = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2";
+
+/// Asks about a market; `about` is part of the prompt.
+fn ask(gateway: &Gateway, about: &str) -> Answer {
+    let text = "Some words and a few more words that fill this answer up to its end.";
+    let script = json!({ "steps": [{ "text": text }] });
+    let question = format!("About {about}. bardo-script: {script}");
+    let mut body = Caller::Chat.request("gpt-5.5", &question, false);
+    body["bardo"] = json!({ "cache": "default", "domain": "defi" });
+    gateway.send(&Request::json("/v1/chat/completions", &body))
+}
+
+fn place(gateway: &Gateway, about: &str) -> String {
+    let answer = ask(gateway, about);
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    let place = answer.header("x-bardo-cache");
+    place.expect("each answer has it").to_owned()
+}
+
+fn invalidate(gateway: &Gateway, order: &Value) -> Answer {
+    Request::json("/admin/cache/invalidate", order).send(gateway.admin)
+}
+
+/// The `cache` verb beside the server.
+fn verb(folder: &Folder, arguments: &[&str]) -> Value {
+    let done = command(folder)
+        .arg("cache")
+        .args(arguments)
+        .arg("--json")
+        .output();
+    let done = done.expect("the binary runs");
+    let error = String::from_utf8_lossy(&done.stderr);
+    serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{error}"))
+}
+
+#[test]
+fn an_event_on_a_chain_removes_what_names_its_address_and_a_regime_what_is_about_a_market() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    let fill = || {
+        for about in [POOL, "stETH"] {
+            place(&gateway, about);
+            assert_eq!(place(&gateway, about), "hash");
+        }
+    };
+    fill();
+    let event = json!({ "chain": "base", "addresses": [POOL.to_lowercase()] });
+    let removed = invalidate(&gateway, &event);
+    assert_eq!(removed.json()["flushed"], 1, "{}", removed.text());
+    assert_eq!(place(&gateway, POOL), "miss");
+    assert_eq!(place(&gateway, "stETH"), "hash");
+
+    let tags = [
+        "flush",
+        "--address",
+        POOL,
+        "--token",
+        "steth",
+        "--chain",
+        "base",
+    ];
+    assert_eq!(verb(&gateway.folder, &tags)["flushed"], 2);
+    fill();
+    let regime = verb(&gateway.folder, &["flush", "--regime", "crash"]);
+    assert_eq!(
+        (&regime["flushed"], &regime["regime"]),
+        (&json!(2), &json!("crisis"))
+    );
+
+    for wrong in [
+        json!({}),
+        json!({ "chain": "base" }),
+        json!({ "regime": "wild" }),
+    ] {
+        assert_eq!(invalidate(&gateway, &wrong).status(), 400, "{wrong}");
+    }
+    let metrics = Request::get("/metrics").send(gateway.admin).text();
+    for line in [
+        "bardo_cache_invalidations_total{reason=\"chain\"} 3",
+        "bardo_cache_invalidations_total{reason=\"regime\"} 1",
+    ] {
+        assert!(metrics.contains(line), "{metrics}");
+    }
+}
+
+#[test]
+fn an_account_that_loses_answers_reads_it_in_its_events() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    place(&gateway, POOL);
+    let mut feed = gateway.open(&Request::get("/v1/events?events=cache.*"));
+    assert_eq!(feed.head().status, 200);
+    let mut seen = Vec::new();
+    feed.until(&mut seen, ": connected");
+    invalidate(&gateway, &json!({ "addresses": [POOL] }));
+    feed.until(&mut seen, "event: cache.flushed\ndata: ");
+    feed.until(&mut seen, "}\n\n");
+    let seen = String::from_utf8(seen).expect("UTF-8");
+    let data = seen.split("data: ").last().expect("an event");
+    let event: Value = serde_json::from_str(data.trim()).expect("JSON");
+    assert_eq!(
+        (&event["cause"], &event["removed"]),
+        (&json!("chain"), &json!(1))
+    );
+}
+
+#[test]
+fn an_event_at_one_gateway_empties_the_memory_of_another_that_shares_its_redis() {
+    let (sandbox, redis) = (Sandbox::start(), RedisServer::start().expect("Redis"));
+    let key = "an operator's secret of more than thirty-two bytes";
+    let shared = json!({ "redis_url": redis.url(), "redis_key": key });
+    let config = with(makers(&sandbox), "cache", shared);
+    let [here, there] = [(); 2].map(|()| Gateway::start(&config));
+    // A gateway serves answers about a market once it has heard the others.
+    for gateway in [&here, &there] {
+        eventually("its own memory", || {
+            (place(gateway, "stETH") == "hash").then_some(())
+        });
+    }
+    eventually("Redis takes the order", || {
+        let done = invalidate(&here, &json!({ "tokens": ["STETH"] })).json();
+        done["second_level"]["error"].is_null().then_some(())
+    });
+    let removed = "bardo_cache_invalidations_total{reason=\"elsewhere\"} ";
+    eventually("the other gateway learns of it", || {
+        let metrics = Request::get("/metrics").send(there.admin).text();
+        metrics.contains(removed).then_some(())
+    });
+    let stats = Request::get("/admin/cache").send(there.admin).json();
+    assert_eq!(stats["entries"], 0, "{stats}");
+}
