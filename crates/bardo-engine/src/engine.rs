@@ -107,6 +107,18 @@ impl Engine {
         Self { vectors, ..self }
     }
 
+    /// The engine of a simulation: gaps between calls are measured by the wall clock of its services,
+    /// which need not move with the machine's.
+    #[must_use]
+    pub fn in_simulated_time(self) -> Self {
+        let clock = Arc::clone(&self.services.clock);
+        let prompt_caches = Arc::new(PromptCaches::simulated(clock));
+        Self {
+            prompt_caches,
+            ..self
+        }
+    }
+
     /// Starts to settle, on a runtime that outlives those that serve, what callers left behind.
     /// Without this their holds stay until they expire.
     pub fn start_settler(&self, runtime: &tokio::runtime::Handle) {

@@ -11,6 +11,7 @@ use bardo_cache::prefix::{
 };
 use bardo_router::{Candidate, HealthState, RoutedCandidate, Score};
 use bardo_types::chat::{CacheTtl, ChatRequest, MarkPlan};
+use bardo_types::clock::Clock;
 use bardo_types::hints::RouteHints;
 use bardo_types::receipt::{Outcome, Receipt};
 use tokio::time::Instant;
@@ -24,6 +25,8 @@ const EPSILON: f64 = 0.02;
 /// Memory of the prompt caches of providers.
 pub(crate) struct PromptCaches {
     started: Instant,
+    /// Clock of a simulation; `None`: gaps are measured by the machine's own.
+    simulated: Option<Arc<dyn Clock>>,
     tracker: PrefixTracker,
     affinity: AffinityTable,
 }
@@ -32,6 +35,7 @@ impl Default for PromptCaches {
     fn default() -> Self {
         Self {
             started: Instant::now(),
+            simulated: None,
             tracker: PrefixTracker::new(REMEMBERED),
             affinity: AffinityTable::new(REMEMBERED),
         }
@@ -39,7 +43,18 @@ impl Default for PromptCaches {
 }
 
 impl PromptCaches {
+    /// Memory whose gaps are measured by the clock of a simulation.
+    pub(crate) fn simulated(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            simulated: Some(clock),
+            ..Self::default()
+        }
+    }
+
     fn millis(&self, at: Instant) -> Millis {
+        if let Some(clock) = &self.simulated {
+            return clock.now_ms();
+        }
         let since = at.saturating_duration_since(self.started);
         Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
     }

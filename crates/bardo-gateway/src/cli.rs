@@ -24,6 +24,7 @@ mod demo;
 mod failure;
 mod keys;
 mod route;
+mod simulate;
 mod usage;
 
 #[derive(Parser)]
@@ -45,6 +46,8 @@ enum Verb {
     Sandbox(SandboxArgs),
     /// Play an agent's day against simulated providers and print its bill.
     Demo(demo::DemoArgs),
+    /// Play a workload against simulated providers and print what each layer of caches saves.
+    Simulate(simulate::SimulateArgs),
     /// Validate the configuration and list its backends.
     Check(check::CheckArgs),
     /// Show the configuration or its JSON schema.
@@ -238,7 +241,7 @@ fn text<'v>(value: &'v Value, member: &str) -> &'v str {
 }
 
 /// Rows with their columns aligned; the first row is the heading.
-fn table(rows: &[impl AsRef<[String]>]) -> Vec<String> {
+pub(crate) fn table(rows: &[impl AsRef<[String]>]) -> Vec<String> {
     let columns = rows.first().map_or(0, |row| row.as_ref().len());
     let widths: Vec<usize> = (0..columns)
         .map(|column| {
@@ -278,6 +281,7 @@ pub(crate) fn run() -> ExitCode {
         Verb::Serve(args) => serve::run(&args),
         Verb::Sandbox(args) => simulation::run_alone(&args),
         Verb::Demo(args) => demo::run(&args),
+        Verb::Simulate(args) => simulate::run(&args),
         Verb::Check(args) => check::check(&args),
         Verb::Config {
             verb: ConfigVerb::Show(common),

@@ -31,6 +31,8 @@ mod route;
 mod screens;
 mod serve;
 mod server;
+#[cfg(feature = "sandbox")]
+mod simulate;
 mod simulation;
 mod sink;
 mod stores;

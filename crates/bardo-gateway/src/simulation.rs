@@ -23,6 +23,8 @@ use crate::cli::CliFailure;
 use crate::operator::{KeySpec, Operator, Unseen};
 use crate::serve::runtime;
 
+#[cfg(not(feature = "sandbox"))]
+pub(crate) use self::providers::ABSENT;
 pub(crate) use self::providers::{run_alone, start};
 
 /// The balance of a new sandbox: 1,000 USD of play money.

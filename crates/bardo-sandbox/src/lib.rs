@@ -23,6 +23,7 @@ mod fault;
 mod journal;
 mod services;
 
+mod answer_book;
 mod asked;
 mod cache;
 mod chat;
@@ -48,4 +49,5 @@ mod openrouter;
 mod venice;
 mod x402;
 
+pub use answer_book::AnswerBook;
 pub use server::{Sandbox, SandboxConfig};

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -17,6 +18,7 @@ use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
+use crate::answer_book::AnswerBook;
 use crate::control;
 use crate::fault::{self, Delivery};
 use crate::player::{Aborted, Player, Step};
@@ -41,6 +43,11 @@ pub struct SandboxConfig {
     /// Milliseconds between the pieces of a stream, so that people see it come; zero for tests and
     /// for load. A long stream is sent faster, and a script's own pace counts instead.
     pub pace_ms: u64,
+    /// The time by which prompt caches and other stored objects expire, in Unix milliseconds.
+    /// `None`: the clock of the machine.
+    pub clock: Option<Arc<AtomicU64>>,
+    /// Answers to questions that are known in advance.
+    pub answers: AnswerBook,
 }
 
 impl Default for SandboxConfig {
@@ -50,6 +57,8 @@ impl Default for SandboxConfig {
             seed: 0,
             keys: Vec::new(),
             pace_ms: 0,
+            clock: None,
+            answers: AnswerBook::default(),
         }
     }
 }
@@ -75,7 +84,8 @@ impl Sandbox {
         socket.listen(BACKLOG)?;
         let listener = std::net::TcpListener::from(socket);
         let local_addr = listener.local_addr()?;
-        let world = Arc::new(World::new(config.seed, config.keys).paced(config.pace_ms));
+        let world = World::new(config.seed, config.keys).paced(config.pace_ms);
+        let world = Arc::new(world.prepared(config.clock, config.answers));
         Ok(Self {
             listener,
             local_addr,

@@ -18,8 +18,22 @@ impl Tool {
     }
 }
 
-/// Answers by what was asked: works with the tools that are there, fills a schema, or talks.
+/// Answers by what was asked: what is known in advance, or works with the tools that are there, fills
+/// a schema, or talks.
 pub(crate) fn turn(facts: &Facts, world: &World) -> Turn {
+    let Some(known) = world.answers.find(facts) else {
+        return made_up(facts, world);
+    };
+    let mut turn = match known.fits(facts) {
+        true => Turn::plain(known.text),
+        false => made_up(facts, world),
+    };
+    turn.think = None;
+    turn.usage.output = Some(known.tokens);
+    turn
+}
+
+fn made_up(facts: &Facts, world: &World) -> Turn {
     if facts.harness.subject && facts.output == Output::Free && facts.tools.is_empty() {
         return Turn::plain(subject(&facts.said));
     }

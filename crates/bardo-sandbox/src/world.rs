@@ -1,12 +1,14 @@
 //! Everything that outlives one request: caches, queues, the journal and the clock.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::answer_book::AnswerBook;
 use crate::cache::PromptCache;
 use crate::fault::FaultQueue;
 use crate::journal::Journal;
@@ -26,6 +28,10 @@ pub(crate) struct World {
     pub(crate) journal: Journal,
     /// Stored objects by id, such as responses kept for `previous_response_id`.
     pub(crate) shelf: Shelf,
+    /// Answers to questions that are known in advance.
+    pub(crate) answers: AnswerBook,
+    /// Unix milliseconds of a simulation; `None`: the clock of the machine.
+    clock: Option<Arc<AtomicU64>>,
 }
 
 /// Why a key was refused.
@@ -46,6 +52,17 @@ impl World {
             faults: FaultQueue::default(),
             journal: Journal::default(),
             shelf: Shelf::default(),
+            answers: AnswerBook::default(),
+            clock: None,
+        }
+    }
+
+    /// Gives the world a time of its own, and answers that are known in advance.
+    pub(crate) fn prepared(self, clock: Option<Arc<AtomicU64>>, answers: AnswerBook) -> Self {
+        Self {
+            answers,
+            clock,
+            ..self
         }
     }
 
@@ -64,6 +81,9 @@ impl World {
 
     /// Milliseconds since the epoch, for lifetimes; answers never depend on it.
     pub(crate) fn now_ms(&self) -> u64 {
+        if let Some(clock) = &self.clock {
+            return clock.load(Ordering::Relaxed);
+        }
         let since = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();

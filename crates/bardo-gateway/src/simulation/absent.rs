@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use crate::cli::{CliFailure, SandboxArgs};
 
-const ABSENT: &str = "this program was built without the simulated providers. Build it with the cargo feature `sandbox`, which is on by default";
+/// Why a verb that needs them is refused.
+pub(crate) const ABSENT: &str = "this program was built without the simulated providers. Build it with the cargo feature `sandbox`, which is on by default";
 
 /// Refuses the verb `sandbox`.
 pub(crate) fn run_alone(_: &SandboxArgs) -> Result<(), CliFailure> {

@@ -1,0 +1,96 @@
+//! Bodies of requests, in the dialects of clients.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::workload::Call;
+
+/// Room for the answer, in tokens. No answer of a workload needs more.
+const MAX_TOKENS: u64 = 4_096;
+
+/// The prompt-cache marks of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ClientMarks {
+    /// None: the client knows nothing of caches.
+    Absent,
+    /// Of five minutes, behind tools and system prompt, and behind the last turn of a conversation
+    /// with several: what the makers' guides advise.
+    Advised,
+}
+
+/// A body of the Messages API.
+pub(super) fn messages(call: &Call, marks: ClientMarks) -> Value {
+    let is_marked = marks == ClientMarks::Advised;
+    let mark = |block: &mut Value| block["cache_control"] = json!({ "type": "ephemeral" });
+    let tools = call.tools.iter().map(|tool| {
+        json!({ "name": tool.name, "description": tool.description, "input_schema": tool.schema })
+    });
+    let mut system = json!({ "type": "text", "text": &*call.system });
+    if is_marked {
+        mark(&mut system);
+    }
+    let last = call.turns.len().saturating_sub(1);
+    let turns = call.turns.iter().enumerate().map(|(at, turn)| {
+        let mut block = json!({ "type": "text", "text": &*turn.text });
+        if is_marked && at == last && last > 0 {
+            mark(&mut block);
+        }
+        json!({ "role": role(turn.assistant), "content": [block] })
+    });
+    let mut body = json!({
+        "model": &*call.model,
+        "max_tokens": MAX_TOKENS,
+        "messages": turns.collect::<Vec<_>>(),
+    });
+    if !call.system.is_empty() {
+        body["system"] = json!([system]);
+    }
+    if !call.tools.is_empty() {
+        body["tools"] = tools.collect();
+    }
+    set_temperature(&mut body, call);
+    body
+}
+
+/// A body of Chat Completions.
+pub(super) fn chat(call: &Call) -> Value {
+    let system =
+        (!call.system.is_empty()).then(|| json!({ "role": "system", "content": &*call.system }));
+    let turns = call
+        .turns
+        .iter()
+        .map(|turn| json!({ "role": role(turn.assistant), "content": &*turn.text }));
+    let mut body = json!({
+        "model": &*call.model,
+        "max_completion_tokens": MAX_TOKENS,
+        "messages": system.into_iter().chain(turns).collect::<Vec<_>>(),
+    });
+    if !call.tools.is_empty() {
+        let tools = call.tools.iter().map(|tool| {
+            json!({ "type": "function", "function": {
+                "name": tool.name, "description": tool.description, "parameters": tool.schema,
+            } })
+        });
+        body["tools"] = tools.collect();
+    }
+    set_temperature(&mut body, call);
+    body
+}
+
+/// With the hints of the call, which the gateway alone reads.
+pub(super) fn hinted(mut body: Value, call: &Call) -> Bytes {
+    if !call.hints.is_null() {
+        body["bardo"] = call.hints.clone();
+    }
+    body.to_string().into()
+}
+
+fn set_temperature(body: &mut Value, call: &Call) {
+    if let Some(temperature) = call.temperature {
+        body["temperature"] = json!(temperature);
+    }
+}
+
+const fn role(is_assistant: bool) -> &'static str {
+    if is_assistant { "assistant" } else { "user" }
+}

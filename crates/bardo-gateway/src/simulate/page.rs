@@ -1,0 +1,189 @@
+//! Results as one HTML page that needs nothing else.
+
+use std::fmt::Write as _;
+
+use super::claims;
+use super::run::Study;
+use super::table::{Row, hits, money, percent, rows, scope};
+
+const STYLE: &str = include_str!("page/style.css");
+/// Width of the chart and of its bars, in units of the drawing.
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 320.0;
+const BARS: f64 = 500.0;
+const BAR: f64 = 26.0;
+const STEP: f64 = 42.0;
+
+/// The page.
+pub(crate) fn page(study: &Study) -> String {
+    let rows = rows(study);
+    let mut html = String::new();
+    let title = format!("What caches save: {}", study.workload.title);
+    let _ = write!(
+        html,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{0}</h1>\n<p>{1}.</p>\n",
+        escaped(&title),
+        escaped(&scope(study)),
+    );
+    chart(&mut html, study, &rows);
+    figures(&mut html, study, &rows);
+    list(
+        &mut html,
+        "Assumptions",
+        study.workload.assumptions.iter().map(|line| escaped(line)),
+    );
+    let claims = claims::of(&study.workload);
+    if !claims.is_empty() {
+        let items = claims.iter().map(|claim| {
+            format!(
+                "<q>{}</q> {}",
+                escaped(claim.quoted),
+                escaped(&claim.arithmetic)
+            )
+        });
+        list(&mut html, "Quoted figures that do not hold", items);
+    }
+    let _ = write!(
+        html,
+        "<p class=\"note\">Simulated providers with the list prices and the prompt-cache rules of the real ones; \
+         no model ran. Printed again by <code>{}</code>.</p>\n</main>\n</body>\n</html>\n",
+        escaped(&command(study)),
+    );
+    html
+}
+
+fn command(study: &Study) -> String {
+    let plan = &study.plan;
+    match study.workload.name {
+        "recorded" => "bardo-gateway simulate --recorded FILE".to_owned(),
+        name => format!(
+            "bardo-gateway simulate {name} --seed {} --seeds {}",
+            plan.seed, plan.seeds
+        ),
+    }
+}
+
+/// Parts of a bill, in the order of the bar.
+fn parts(study: &Study, row: &Row) -> [(&'static str, f64); 4] {
+    let Some(result) = row.result.map(|at| &study.arms[at]) else {
+        return [
+            ("fresh", row.bill.mean),
+            ("read", 0.0),
+            ("written", 0.0),
+            ("output", 0.0),
+        ];
+    };
+    #[expect(clippy::cast_precision_loss, reason = "few seeds")]
+    let (sum, seeds) = (result.sum(), result.tallies.len().max(1) as f64);
+    [
+        ("fresh", sum.fresh.usd / seeds),
+        ("read", sum.read.usd / seeds),
+        ("written", sum.written.usd / seeds),
+        ("output", sum.output.usd / seeds),
+    ]
+}
+
+fn chart(html: &mut String, study: &Study, rows: &[Row]) {
+    // A baseline that is many times dearer would leave nothing to see of the others.
+    let shown: Vec<&Row> = rows.iter().filter(|row| row.result.is_some()).collect();
+    let reach = |row: &&Row| row.bill.mean + row.bill.margin.unwrap_or(0.0);
+    let most = shown.iter().map(reach).fold(1e-9, f64::max);
+    #[expect(clippy::cast_precision_loss, reason = "few rows")]
+    let height = shown.len() as f64 * STEP + 10.0;
+    let _ = write!(
+        html,
+        "<figure>\n<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"The provider's bill of each way\">\n"
+    );
+    for (at, row) in shown.iter().enumerate() {
+        #[expect(clippy::cast_precision_loss, reason = "few rows")]
+        let y = at as f64 * STEP + 8.0;
+        let middle = y + BAR / 2.0;
+        let _ = writeln!(
+            html,
+            "<text class=\"name\" x=\"{:.1}\" y=\"{middle:.1}\">{}</text>",
+            LEFT - 12.0,
+            escaped(&row.label)
+        );
+        let mut x = LEFT;
+        for (class, usd) in parts(study, row) {
+            let width = usd / most * BARS;
+            if width > 0.0 {
+                let _ = writeln!(
+                    html,
+                    "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{BAR}\"><title>{class}: ${usd:.4}</title></rect>"
+                );
+            }
+            x += width;
+        }
+        if let Some(margin) = row.bill.margin {
+            let end = |sign: f64| LEFT + (row.bill.mean + sign * margin).max(0.0) / most * BARS;
+            let _ = writeln!(
+                html,
+                "<line class=\"margin\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{middle:.1}\" y2=\"{middle:.1}\"/>",
+                end(-1.0),
+                end(1.0)
+            );
+            x = x.max(end(1.0));
+        }
+        let _ = writeln!(
+            html,
+            "<text class=\"value\" x=\"{:.1}\" y=\"{middle:.1}\">{}</text>",
+            x + 8.0,
+            escaped(&format!("${:.2}", row.bill.mean))
+        );
+    }
+    html.push_str("</svg>\n<figcaption>");
+    for (class, label) in [
+        ("fresh", "fresh input"),
+        ("read", "read from the provider's cache"),
+        ("written", "written to it"),
+        ("output", "output"),
+    ] {
+        let _ = write!(html, "<span><i class=\"{class}\"></i>{label}</span>");
+    }
+    html.push_str("</figcaption>\n</figure>\n");
+}
+
+fn figures(html: &mut String, study: &Study, rows: &[Row]) {
+    let _ = write!(
+        html,
+        "<div class=\"scroll\"><table>\n<thead><tr><th></th><th>provider's bill</th><th>with {} % spread</th>\
+         <th>saved against no marks</th><th>saved against marks of 5 minutes</th><th>calls of the provider</th>\
+         <th>stored answers</th><th>prompt tokens from the provider's cache</th></tr></thead>\n<tbody>\n",
+        study.workload.spread_percent
+    );
+    for row in rows {
+        let [calls, stored, read] = hits(study, row);
+        let cells = [
+            money(row.bill),
+            money(row.with_spread),
+            percent(row.saved),
+            percent(row.saved_marked),
+            calls,
+            stored,
+            read,
+        ];
+        let cells = cells
+            .map(|cell| format!("<td>{}</td>", escaped(&cell)))
+            .concat();
+        let _ = writeln!(html, "<tr><th>{}</th>{cells}</tr>", escaped(&row.label));
+    }
+    html.push_str("</tbody>\n</table></div>\n");
+}
+
+fn list(html: &mut String, title: &str, items: impl Iterator<Item = String>) {
+    let _ = write!(html, "<h2>{title}</h2>\n<ul>\n");
+    for item in items {
+        let _ = writeln!(html, "<li>{item}</li>");
+    }
+    html.push_str("</ul>\n");
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}

@@ -1,0 +1,202 @@
+//! One simulated provider and one engine in front of it, in a time that the simulation sets.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bardo_access::{KeyTier, PayerTerms};
+use bardo_engine::{
+    Answer, AnswerBody, AnswerCache, Engine, EventSink, Hints, Payer, Principal, Received,
+    Services, Task, Unlimited,
+};
+use bardo_ledger::MemoryLedger;
+use bardo_providers::Endpoint;
+use bardo_providers::transport::Transport;
+use bardo_router::Catalog;
+use bardo_sandbox::{AnswerBook, Sandbox, SandboxConfig};
+use bardo_types::clock::Clock;
+use bardo_types::fault::Fault;
+use bardo_types::ids::{AccountId, KeyId};
+use bardo_types::model::{Dialect, Price};
+use bardo_types::receipt::Receipt;
+use bytes::Bytes;
+use http::HeaderMap;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::assemble::{self, LiveLists};
+use crate::caches;
+use crate::config;
+use crate::request_id;
+
+/// When every simulation begins, in Unix milliseconds.
+const BEGINNING_MS: u64 = 1_793_000_000_000;
+
+/// Time that moves when the simulation says so.
+#[derive(Debug, Clone)]
+pub(super) struct SimulatedClock(Arc<AtomicU64>);
+
+impl Clock for SimulatedClock {
+    fn now_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Keeps the receipts.
+#[derive(Default)]
+struct Receipts(Mutex<Vec<Receipt>>);
+
+impl EventSink for Receipts {
+    fn settled(&self, receipt: &Receipt) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.push(receipt.clone());
+    }
+
+    fn attempt_failed(&self, _request_id: &str, _backend: &str, _fault: &Fault) {}
+}
+
+/// Engine, provider, and their time. Dropping it stops the provider.
+pub(super) struct Rig {
+    pub(super) transport: Transport,
+    engine: Arc<Engine>,
+    clock: SimulatedClock,
+    answers: AnswerBook,
+    receipts: Arc<Receipts>,
+    principal: Principal,
+    _stop: oneshot::Sender<()>,
+}
+
+impl Rig {
+    /// Starts both on the runtime of the caller. `settings` are laid over the defaults.
+    ///
+    /// # Errors
+    /// When a socket cannot be had.
+    pub(super) fn start(seed: u64, settings: Value, tier: Option<KeyTier>) -> Result<Self, String> {
+        let time = Arc::new(AtomicU64::new(BEGINNING_MS));
+        let clock = SimulatedClock(Arc::clone(&time));
+        let answers = AnswerBook::default();
+        let sandbox = Sandbox::bind(SandboxConfig {
+            seed,
+            clock: Some(time),
+            answers: answers.clone(),
+            ..SandboxConfig::default()
+        });
+        let sandbox = sandbox.map_err(|error| format!("cannot start the providers: {error}"))?;
+        let address = sandbox.local_addr();
+        let (stop, stopped) = oneshot::channel::<()>();
+        tokio::spawn(sandbox.run(async {
+            let _ = stopped.await;
+        }));
+        let mut all = settings;
+        all["providers"] = json!({ "direct": { "keys": [
+            { "provider": "anthropic", "api_key": "sandbox", "base_url": format!("http://{address}/anthropic") },
+            { "provider": "openai", "api_key": "sandbox", "base_url": format!("http://{address}/openai/v1") },
+        ] } });
+        let loaded = config::embedded("simulate", all).map_err(|error| error.to_string())?;
+        let backends = assemble::backends(&loaded.config)?;
+        let catalog = Arc::new(Catalog::embedded());
+        let lists = LiveLists::new();
+        let snapshot = assemble::snapshot(&loaded.config, &backends, &catalog, &lists, true);
+        let receipts = Arc::new(Receipts::default());
+        let services = Services {
+            ledger: Some(Arc::new(MemoryLedger::new())),
+            limits: Arc::new(Unlimited),
+            clock: Arc::new(clock.clone()),
+            sink: Arc::<Receipts>::clone(&receipts),
+        };
+        let transport = Transport::new(Duration::from_secs(5));
+        let cache = AnswerCache::new(snapshot.cache.limits, caches::sealer, None);
+        let engine = Engine::new(snapshot, transport.clone(), services).with_cache(cache);
+        let engine = Arc::new(engine.in_simulated_time());
+        engine.start_settler(&tokio::runtime::Handle::current());
+        Ok(Self {
+            transport,
+            engine,
+            clock,
+            answers,
+            receipts,
+            principal: principal(tier)?,
+            _stop: stop,
+        })
+    }
+
+    /// Moves the time to so many milliseconds after the beginning.
+    pub(super) fn set_time(&self, at_ms: u64) {
+        let now_ms = BEGINNING_MS.saturating_add(at_ms);
+        self.clock.0.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// Tells the provider what to answer to a question.
+    pub(super) fn teach(&self, question: &str, text: &str, tokens: u64) {
+        self.answers.set(question, text, tokens);
+    }
+
+    /// The backend of a model, and its price there.
+    ///
+    /// # Errors
+    /// When the model is unknown or has no price.
+    pub(super) fn backend(&self, model: &str) -> Result<(Arc<Endpoint>, Price), String> {
+        let snapshot = self.engine.snapshot();
+        let candidates = snapshot.roster().resolve(model).unwrap_or_default();
+        let candidate = candidates.first().ok_or_else(|| {
+            format!("the simulated providers of Anthropic and OpenAI do not have `{model}`")
+        })?;
+        let price = candidate.entry.price;
+        let price = price.ok_or_else(|| format!("no price of `{model}` is known"))?;
+        Ok((Arc::clone(&snapshot.endpoints[candidate.backend]), price))
+    }
+
+    /// Carries one request out.
+    ///
+    /// # Errors
+    /// What the caller would be told.
+    pub(super) async fn send(&self, dialect: Dialect, body: Bytes) -> Result<(), String> {
+        let received = Received {
+            request_id: request_id::fresh(),
+            client_request_id: None,
+            task: Task::Generate,
+            dialect,
+            body,
+            forward: HeaderMap::new(),
+            hints: Hints::default(),
+            principal: self.principal.clone(),
+        };
+        let call = self
+            .engine
+            .read(received)
+            .map_err(|error| error.to_string())?;
+        let answer = Arc::clone(&self.engine).answer(call).await;
+        match answer {
+            Ok(Answer {
+                body: AnswerBody::Whole(_),
+                ..
+            }) => Ok(()),
+            Ok(_) => Err("a stream came where none was wanted".into()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// The receipts since the last time.
+    pub(super) fn receipts(&self) -> Vec<Receipt> {
+        let mut held = self
+            .receipts
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *held)
+    }
+}
+
+/// A caller with a key of this tier.
+fn principal(tier: Option<KeyTier>) -> Result<Principal, String> {
+    let key = KeyId::parse("simulated").map_err(|error| error.to_string())?;
+    let account = AccountId::parse("acct_simulated").map_err(|error| error.to_string())?;
+    let terms = PayerTerms {
+        tier,
+        ..PayerTerms::without_key(key)
+    };
+    Ok(Principal {
+        account,
+        payer: Payer::Prepaid(Arc::new(terms)),
+    })
+}

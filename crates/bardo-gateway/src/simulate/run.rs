@@ -1,0 +1,214 @@
+//! Plays a workload by every arm and seed.
+
+use bardo_types::model::Dialect;
+use bardo_types::receipt::Receipt;
+use futures_util::future::try_join_all;
+use serde_json::json;
+
+use super::arm::Arm;
+use super::body::{self, ClientMarks};
+use super::direct;
+use super::layer::MarksBy;
+use super::rig::Rig;
+use super::tally::Tally;
+use super::workload::{Call, Source, Workload};
+
+/// What to play.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) source: Source,
+    /// The first seed.
+    pub(crate) seed: u64,
+    /// How many seeds, at least one.
+    pub(crate) seeds: u64,
+    /// Calls of each seed that are played; `None`: all.
+    pub(crate) most_calls: Option<usize>,
+    /// The model of all calls; `None`: the workload's own.
+    pub(crate) model: Option<String>,
+}
+
+/// One arm with its figures on every seed.
+pub(crate) struct ArmResult {
+    pub(super) arm: Arm,
+    pub(super) tallies: Vec<Tally>,
+}
+
+/// The results of all arms.
+pub(crate) struct Study {
+    pub(super) workload: Workload,
+    pub(super) plan: Plan,
+    pub(super) arms: Vec<ArmResult>,
+    /// Cost of the naive baseline in USD, where the workload has one and is played whole.
+    pub(super) naive_usd: Option<f64>,
+}
+
+impl ArmResult {
+    pub(super) fn costs(&self) -> Vec<f64> {
+        self.tallies.iter().map(Tally::cost_usd).collect()
+    }
+
+    /// All seeds together.
+    pub(super) fn sum(&self) -> Tally {
+        let mut sum = Tally::default();
+        self.tallies.iter().for_each(|tally| sum.plus(tally));
+        sum
+    }
+}
+
+impl Study {
+    /// The results of an arm.
+    pub(super) fn of(&self, id: &str) -> Option<&ArmResult> {
+        self.arms.iter().find(|result| result.arm.id() == id)
+    }
+}
+
+/// Plays everything on a runtime of this thread alone, which makes the order of events certain.
+/// `progress` is told before each arm.
+///
+/// # Errors
+/// When a call was refused, or a socket cannot be had.
+pub(crate) fn study(plan: &Plan, progress: impl Fn(&str)) -> Result<Study, String> {
+    let mut arms: Vec<ArmResult> = Arm::all()
+        .into_iter()
+        .map(|arm| ArmResult {
+            arm,
+            tallies: Vec::new(),
+        })
+        .collect();
+    let seeds = if plan.source.is_fixed() {
+        1
+    } else {
+        plan.seeds.max(1)
+    };
+    let workload = plan.source.workload();
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| error.to_string())
+    };
+    for seed in (plan.seed..).take(usize::try_from(seeds).unwrap_or(1)) {
+        let mut calls = plan.source.calls(seed);
+        calls.truncate(plan.most_calls.unwrap_or(usize::MAX));
+        if let Some(model) = &plan.model {
+            calls
+                .iter_mut()
+                .for_each(|call| call.model = model.as_str().into());
+        }
+        for result in &mut arms {
+            progress(&format!("seed {seed}: {}", result.arm.label()));
+            let played = runtime()?.block_on(play(result.arm, seed, &workload, &calls));
+            result.tallies.push(played?);
+        }
+    }
+    let is_whole = plan.most_calls.is_none() && plan.model.is_none();
+    let naive_usd = match workload.naive.filter(|_| is_whole) {
+        Some(naive) => Some(runtime()?.block_on(async {
+            let rig = Rig::start(plan.seed, json!({}), None)?;
+            let (_, price) = rig.backend(naive.model)?;
+            let mut tally = Tally::default();
+            let usage = bardo_types::usage::Usage {
+                fresh_input: naive.input_tokens,
+                output: naive.output_tokens,
+                ..bardo_types::usage::Usage::default()
+            };
+            let cost = usage.cost(&price).and_then(|cost| cost.charge());
+            tally.answered(&usage, &price, cost.unwrap_or_default());
+            #[expect(clippy::cast_precision_loss, reason = "figures of a report")]
+            let calls = naive.calls as f64;
+            Ok::<f64, String>(tally.cost_usd() * calls)
+        })?),
+        None => None,
+    };
+    Ok(Study {
+        workload,
+        plan: plan.clone(),
+        arms,
+        naive_usd,
+    })
+}
+
+async fn play(arm: Arm, seed: u64, workload: &Workload, calls: &[Call]) -> Result<Tally, String> {
+    let settings = match arm {
+        Arm::Direct(_) => json!({}),
+        Arm::Gateway(layer) => layer.settings(),
+    };
+    let rig = Rig::start(seed, settings, workload.tier)?;
+    let mut tally = Tally::default();
+    for together in calls.chunk_by(|one, next| one.at_ms == next.at_ms) {
+        rig.set_time(together[0].at_ms);
+        for call in together {
+            if let Some(last) = call.turns.last() {
+                rig.teach(&last.text, &call.answer, call.output_tokens);
+            }
+        }
+        tally.calls += together.len() as u64;
+        match arm {
+            Arm::Direct(marks) => direct(&rig, together, marks, &mut tally).await?,
+            Arm::Gateway(layer) => {
+                gateway(&rig, together, layer.marks).await?;
+                for receipt in rig.receipts() {
+                    note(&rig, &receipt, &mut tally)?;
+                }
+            }
+        }
+    }
+    Ok(tally)
+}
+
+async fn direct(
+    rig: &Rig,
+    calls: &[Call],
+    marks: ClientMarks,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let sent = calls.iter().map(|call| direct::send(rig, call, marks));
+    for (usage, price) in try_join_all(sent).await? {
+        let cost = usage.cost(&price).and_then(|cost| cost.charge());
+        tally.answered(&usage, &price, cost.ok_or("a cost is too large")?);
+    }
+    Ok(())
+}
+
+async fn gateway(rig: &Rig, calls: &[Call], marks: MarksBy) -> Result<(), String> {
+    let sent = calls.iter().map(|call| {
+        // OpenAI's own dialect is Chat Completions anyway.
+        let is_chat = marks == MarksBy::Gateway || !call.model.starts_with("claude");
+        let own = match marks {
+            MarksBy::Client => ClientMarks::Advised,
+            MarksBy::Absent | MarksBy::Gateway => ClientMarks::Absent,
+        };
+        let (dialect, body) = match is_chat {
+            true => (Dialect::Chat, body::chat(call)),
+            false => (Dialect::Anthropic, body::messages(call, own)),
+        };
+        rig.send(dialect, body::hinted(body, call))
+    });
+    try_join_all(sent).await.map(|_| ())
+}
+
+fn note(rig: &Rig, receipt: &Receipt, tally: &mut Tally) -> Result<(), String> {
+    if receipt.is_found() {
+        let is_shared = receipt
+            .optimizations
+            .iter()
+            .any(|name| name == "single_flight");
+        match &*receipt.cache {
+            "semantic" => tally.semantic_hits += 1,
+            _ if is_shared => tally.shared += 1,
+            _ => tally.hash_hits += 1,
+        }
+        return Ok(());
+    }
+    let (_, price) = rig.backend(&receipt.model)?;
+    match (&receipt.usage, receipt.amounts.provider_cost) {
+        (Some(usage), Some(cost)) => tally.answered(usage, &price, cost),
+        _ => {
+            return Err(format!(
+                "a request ended as {} without figures",
+                receipt.outcome.as_str()
+            ));
+        }
+    }
+    Ok(())
+}

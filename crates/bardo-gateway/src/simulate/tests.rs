@@ -1,0 +1,142 @@
+use serde_json::Value;
+
+use super::run::Study;
+use super::{Plan, Source, json, page, study, words};
+
+/// The first calls of one seed. Whole runs are for the verb: they take minutes.
+fn sample(source: Source, seed: u64, most_calls: usize) -> Study {
+    let plan = Plan {
+        source,
+        seed,
+        seeds: 1,
+        most_calls: Some(most_calls),
+        model: None,
+    };
+    study(&plan, |_| {}).expect("the workload is played")
+}
+
+fn mean(report: &Value, id: &str) -> f64 {
+    let rows = report["rows"].as_array().expect("rows");
+    let row = rows.iter().find(|row| row["id"] == id);
+    row.expect("the row is there")["bill_usd"]["mean"]
+        .as_f64()
+        .expect("a number")
+}
+
+fn tally<'a>(report: &'a Value, id: &str) -> &'a Value {
+    let rows = report["rows"].as_array().expect("rows");
+    &rows
+        .iter()
+        .find(|row| row["id"] == id)
+        .expect("the row is there")["all_seeds"]
+}
+
+#[test]
+fn a_seed_repeats_a_study_to_the_last_token() {
+    let play = || json(&sample(Source::FaqDay, 3, 25)).to_string();
+    assert_eq!(play(), play());
+}
+
+#[test]
+fn a_relay_costs_what_the_provider_asks() {
+    for source in [Source::GolemMonth, Source::CodingWeek, Source::FaqDay] {
+        let report = json(&sample(source, 1, 12));
+        let (direct, relay) = (mean(&report, "direct"), mean(&report, "relay"));
+        // A profile of an agent adds a schema, which counts for a few tokens.
+        assert!(
+            (relay / direct - 1.0).abs() < 0.02,
+            "{relay} against {direct}"
+        );
+        assert_eq!(tally(&report, "relay")["hash_hits"], 0);
+        assert_eq!(
+            tally(&report, "relay")["calls"],
+            tally(&report, "relay")["upstream"]
+        );
+    }
+}
+
+#[test]
+fn each_layer_saves_and_is_counted() {
+    let report = json(&sample(Source::FaqDay, 1, 150));
+    let [relay, hash, shared, prefix] =
+        ["relay", "hash", "single_flight", "prefix"].map(|id| mean(&report, id));
+    assert!(hash < relay, "{hash} {relay}");
+    assert!(shared < hash, "{shared} {hash}");
+    assert!(prefix < shared, "{prefix} {shared}");
+    assert!(tally(&report, "single_flight")["shared"].as_u64() > Some(0));
+    assert_eq!(tally(&report, "hash")["shared"], 0);
+    for id in ["hash", "single_flight", "own_marks", "prefix"] {
+        let row = tally(&report, id);
+        let count = |name: &str| row[name].as_u64().expect("a count");
+        let answered = count("upstream") + count("hash_hits") + count("shared");
+        assert_eq!(answered, count("calls"), "{id}: {row}");
+    }
+}
+
+#[test]
+fn the_gateways_marks_never_cost_more_than_none_and_beat_five_minutes_of_a_heartbeat() {
+    let report = json(&sample(Source::GolemMonth, 1, 80));
+    let [direct, marked, shared, prefix] =
+        ["direct", "direct_marked", "single_flight", "prefix"].map(|id| mean(&report, id));
+    assert!(prefix <= shared * 1.01, "{prefix} against {shared}");
+    assert!(prefix < marked, "{prefix} against {marked}");
+    assert!(prefix < direct, "{prefix} against {direct}");
+}
+
+#[test]
+fn the_parts_of_a_bill_add_up() {
+    let study = sample(Source::CodingWeek, 1, 15);
+    for result in &study.arms {
+        let sum = result.sum();
+        let parts = sum.fresh.usd + sum.read.usd + sum.written.usd + sum.output.usd;
+        // Each call is rounded up to a millionth.
+        let rounding = 2e-6 * 15.0;
+        assert!(
+            (parts - sum.cost_usd()).abs() < rounding,
+            "{}: {sum:?}",
+            result.arm.id()
+        );
+    }
+}
+
+#[test]
+fn a_recorded_file_is_played_and_a_bad_line_is_named() {
+    let line = |at: u64, question: &str| {
+        serde_json::json!({
+            "at_ms": at, "model": "claude-haiku-4-5", "temperature": 0, "output_tokens": 40,
+            "messages": [{ "role": "system", "content": "Short." }, { "role": "user", "content": question }],
+        })
+        .to_string()
+    };
+    let text = [
+        line(0, "Where is it?"),
+        line(60_000, "Where is it?"),
+        line(90_000, "Why?"),
+    ];
+    let folder = std::env::temp_dir().join(format!("bardo-simulate-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("calls.jsonl");
+    std::fs::write(&file, text.join("\n")).expect("a file");
+    let source = Source::recorded(&file).expect("it is understood");
+    let report = json(&sample(source, 1, 10));
+    assert_eq!(report["seeds"], 1);
+    assert_eq!(tally(&report, "hash")["hash_hits"], 1);
+    std::fs::write(&file, format!("{}\n{{}}", text[0])).expect("a file");
+    let error = Source::recorded(&file).expect_err("the second line is no call");
+    assert!(error.contains("line 2"), "{error}");
+    std::fs::remove_dir_all(&folder).expect("it goes");
+}
+
+#[test]
+fn the_page_needs_nothing_from_elsewhere_and_the_text_names_every_row() {
+    let study = sample(Source::GolemMonth, 1, 8);
+    let html = page(&study);
+    for outside in ["http:", "https:", "src=", "@import", "<script", "url("] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    let text = words(&study);
+    for result in &study.arms {
+        assert!(text.contains(result.arm.label()), "{text}");
+    }
+    assert!(text.contains("1.25") || text.contains("25 %"), "{text}");
+}

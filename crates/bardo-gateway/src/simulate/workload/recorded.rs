@@ -1,0 +1,131 @@
+//! Calls from a file, one JSON object per line.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Call, ToolText, Turn, Workload};
+use crate::simulate::dice::Dice;
+
+/// The format, for errors.
+const RECORDED: &str = "one JSON object per line: `at_ms` (when it was sent, in milliseconds), `model`, `messages` and `tools` as in Chat Completions, `temperature`, `output_tokens` (how long the answer was), and optionally `answer` (its text) and `bardo` (hints)";
+
+#[derive(Deserialize)]
+struct Line {
+    at_ms: u64,
+    model: String,
+    messages: Vec<Message>,
+    #[serde(default)]
+    tools: Vec<Tool>,
+    temperature: Option<f64>,
+    output_tokens: u64,
+    answer: Option<String>,
+    #[serde(default)]
+    bardo: Value,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    role: String,
+    content: Value,
+}
+
+#[derive(Deserialize)]
+struct Tool {
+    function: Function,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    name: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    parameters: Value,
+}
+
+pub(super) fn workload() -> Workload {
+    Workload {
+        name: "recorded",
+        title: "Recorded calls",
+        tier: None,
+        spread_percent: 20.0,
+        assumptions: &[
+            "calls, times and lengths of answers come from the file; results of tools are played as turns of the user",
+            "equal requests get equal answers",
+        ],
+        naive: None,
+        days: None,
+    }
+}
+
+/// The calls of a file.
+///
+/// # Errors
+/// The first line that cannot be read, and why.
+pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    let calls = lines
+        .map(|(at, line)| {
+            let line: Line =
+                serde_json::from_str(line).map_err(|error| format!("line {}: {error}", at + 1))?;
+            call(line).map_err(|error| format!("line {}: {error}", at + 1))
+        })
+        .collect::<Result<Vec<Call>, String>>()?;
+    match calls.is_empty() {
+        true => Err(format!("the file has no calls; it needs {RECORDED}")),
+        false => Ok(calls),
+    }
+}
+
+fn call(line: Line) -> Result<Call, String> {
+    let mut system = String::new();
+    let mut turns: Vec<Turn> = Vec::new();
+    for message in &line.messages {
+        let text = text_of(&message.content);
+        match &*message.role {
+            "system" | "developer" => {
+                system.push_str(&text);
+                system.push('\n');
+            }
+            "assistant" => turns.push(Turn::assistant(text)),
+            "user" | "tool" | "function" => turns.push(Turn::user(text)),
+            other => return Err(format!("`{other}` is not a role")),
+        }
+    }
+    if turns.last().is_none_or(|turn| turn.assistant) {
+        return Err("the last message must be of the user or a tool".into());
+    }
+    let tools = line.tools.into_iter().map(|tool| ToolText {
+        name: tool.function.name,
+        description: tool.function.description,
+        schema: tool.function.parameters,
+    });
+    // Without its text an answer has one of its length, the same for the same request.
+    let made = || Dice::new(line.output_tokens, "recorded").prose(line.output_tokens);
+    Ok(Call {
+        at_ms: line.at_ms,
+        model: line.model.into(),
+        tools: tools.collect(),
+        system: system.into(),
+        turns,
+        temperature: line.temperature,
+        hints: line.bardo,
+        answer: Arc::from(line.answer.unwrap_or_else(made)),
+        output_tokens: line.output_tokens,
+    })
+}
+
+/// The text of a message, or of its parts.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts = parts.iter().filter_map(|part| part["text"].as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        other => other.to_string(),
+    }
+}
