@@ -6,6 +6,7 @@ mod semantic;
 
 use bardo_cache::scope::Namespace;
 use bardo_cache::sealed::Sealer;
+use bardo_cache::second::{Loss, SecondLevel};
 use bardo_cache::store::{Flush, Stats};
 use bardo_cache::tags::CacheTag;
 use bardo_engine::{AnswerCache, Engine, FlushCause, Invalidated};
@@ -203,6 +204,12 @@ pub(crate) fn stats(cache: &AnswerCache) -> Value {
     shown["unstored"] = reasons(&counts.unstored);
     shown["semantic"] = semantic::stats(&cache.meaning().counts());
     shown["invalidations"] = reasons(&counts.invalidations);
+    if let Some(second) = cache.second() {
+        shown["second_level"] = json!({
+            "mode": second.mode(),
+            "losses": reasons(&losses(&**second)),
+        });
+    }
     let largest = store.tenants().into_iter().take(SHOWN);
     let accounts = largest.map(|account| {
         let mut row = figures(&store.stats_of(&account));
@@ -251,9 +258,18 @@ pub(crate) fn gauges(cache: &AnswerCache) -> CacheGauges {
         ],
         bypassed: counts.bypassed,
         unstored: counts.unstored,
+        second_level_losses: cache
+            .second()
+            .map_or_else(Vec::new, |second| losses(&**second)),
         semantic: semantic::gauges(cache.meaning().counts()),
         invalidations: counts.invalidations,
     }
+}
+
+/// What the level behind the memory of this process lost, by reason.
+fn losses(second: &dyn SecondLevel) -> Vec<(&'static str, u64)> {
+    let of = |loss: Loss| (loss.as_str(), second.losses().of(loss));
+    Loss::ALL.map(of).to_vec()
 }
 
 #[cfg(test)]

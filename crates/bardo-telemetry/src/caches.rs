@@ -27,6 +27,8 @@ pub struct CacheGauges {
     pub unstored: Vec<(&'static str, u64)>,
     /// Invalidations, by cause.
     pub invalidations: Vec<(&'static str, u64)>,
+    /// Times that the level behind this process could not be used, by reason.
+    pub second_level_losses: Vec<(&'static str, u64)>,
     /// Answers to the same question in other words.
     pub semantic: SemanticGauges,
 }
@@ -74,6 +76,7 @@ pub(crate) struct CacheMetrics {
     bypassed: Family<CacheReasonLabels, Counter>,
     unstored: Family<CacheReasonLabels, Counter>,
     invalidations: Family<CacheReasonLabels, Counter>,
+    second_level_losses: Family<CacheReasonLabels, Counter>,
     semantic: SemanticMetrics,
 }
 
@@ -173,6 +176,7 @@ impl CacheMetrics {
             bypassed: Family::default(),
             unstored: Family::default(),
             invalidations: Family::default(),
+            second_level_losses: Family::default(),
             semantic: SemanticMetrics::new(registry),
         };
         let mut gauge = |name, help, gauge: &Gauge| registry.register(name, help, gauge.clone());
@@ -188,6 +192,9 @@ impl CacheMetrics {
         registry.register("cache_unstored", help, all.unstored.clone());
         let help = "Removals of stored answers before their time, by cause";
         registry.register("cache_invalidations", help, all.invalidations.clone());
+        let help = "Look-ups and writes that the shared level of the cache lost, by reason";
+        let losses = all.second_level_losses.clone();
+        registry.register("cache_second_level_losses", help, losses);
         all
     }
 }
@@ -207,6 +214,7 @@ impl Metrics {
             (&all.bypassed, &now.bypassed),
             (&all.unstored, &now.unstored),
             (&all.invalidations, &now.invalidations),
+            (&all.second_level_losses, &now.second_level_losses),
         ] {
             for (reason, count) in reasons {
                 let labels = CacheReasonLabels { reason };
@@ -233,6 +241,7 @@ mod tests {
             bypassed: vec![("not_asked", 7)],
             unstored: vec![("short", 1)],
             invalidations: vec![("regime", 2)],
+            second_level_losses: vec![("down", 5)],
             semantic: SemanticGauges {
                 entries: 9,
                 misses: 8,
@@ -258,6 +267,7 @@ mod tests {
             "bardo_cache_bypassed_total{reason=\"not_asked\"} 7",
             "bardo_cache_unstored_total{reason=\"short\"} 1",
             "bardo_cache_invalidations_total{reason=\"regime\"} 2",
+            "bardo_cache_second_level_losses_total{reason=\"down\"} 5",
             "bardo_cache_semantic_entries 9",
             "bardo_cache_semantic_misses_total 8",
             "bardo_cache_semantic_skipped_total{reason=\"late\"} 5",

@@ -87,7 +87,7 @@ class VercelSdk(JavaScriptSdks):
         super().__init__("vercel", "current", "vercel.mjs", ("chat", "responses", "messages", "compatible"))
 
     def has(self, cell, world) -> bool:
-        if cell["kind"] in ("models", "count_tokens", "embeddings") or cell["scenario"] == "thinking-dropped":
+        if cell["kind"] in ("hit", "models", "count_tokens", "embeddings") or cell["scenario"] == "thinking-dropped":
             return False
         # Its Chat Completions provider never sends reasoning back, which DeepSeek itself refuses.
         forgets = cell["dialect"] == "chat" and cell["backend"] == "deepseek"

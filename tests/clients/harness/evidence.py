@@ -55,7 +55,7 @@ def problems(cell: dict, entries: list, world: targets.World) -> list:
             out.append(f"went to {entry['service']} {entry['path']}")
         if not world.direct and leaks(entry):
             out.append(f"the caller's gateway key reached {entry['service']}")
-    if kind in ("loop", "structured", "runner"):
+    if kind in ("loop", "hit", "structured", "runner"):
         out += loop_problems(cell, entries, backend)
     if kind == "agent":
         out += agent_problems(cell, entries, backend)

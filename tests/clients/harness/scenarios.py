@@ -129,6 +129,9 @@ SCENARIOS = {
     "midstream-error": ("midstream", fault("error_event_after", events=6), {}),
     "midstream-cut": ("midstream", fault("cut_after", events=6), {}),
     "midstream-eof": ("midstream", fault("eof_after", events=6), {}),
+    # The same request twice: the second answer comes from the cache, and no provider sees it.
+    "hit": ("hit", [{"text": TEXT}], {"tools": TOOLS}),
+    "hit-stream": ("hit", [{"text": TEXT, "chunk": 5}], {"tools": TOOLS, "stream": True}),
     "models": ("models", None, {}),
     "count-tokens": ("count_tokens", None, {}),
     "embeddings": ("embeddings", None, {}),
@@ -140,6 +143,8 @@ def applies(scenario: str, dialect: str, backend: Backend, world: World) -> bool
     if scenario == "models":
         # DeepSeek's own list lacks a key the SDK's types require.
         return backend.name != "deepseek" if world.direct else backend.name == "openai-chat"
+    if SCENARIOS[scenario][0] == "hit" and world.direct:
+        return False
     if scenario == "count-tokens":
         return dialect == "messages"
     if scenario == "embeddings":

@@ -40,6 +40,7 @@ mod rig;
 mod routing;
 mod screening;
 mod scripted;
+mod shared_cache;
 mod similar;
 mod sse;
 mod timeouts;

@@ -1,5 +1,6 @@
 // Runs the cells of a plan with the JavaScript SDKs that lie beside it.
 import { Chat } from "./chat.mjs";
+import { hits } from "./hits.mjs";
 import { Messages } from "./messages.mjs";
 import { money } from "./money.mjs";
 import { serve } from "./plan.mjs";
@@ -63,6 +64,7 @@ async function midstream(adapter, cell) {
 
 const RUNNERS = {
   loop,
+  hit: hits,
   structured,
   error,
   midstream,

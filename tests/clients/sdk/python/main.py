@@ -11,6 +11,7 @@ import time
 import traceback
 
 import chat
+import hits
 import messages
 import money
 import responses
@@ -98,6 +99,7 @@ def midstream(adapter, cell) -> None:
 
 RUNNERS = {
     "loop": loop,
+    "hit": hits.check,
     "runner": runner,
     "structured": structured,
     "error": error,
