@@ -5,6 +5,7 @@
 //! take turns within one run, so a busy machine slows both, and the ratio of
 //! their CPU time per request is the figure to watch.
 
+mod caching;
 mod canned;
 mod cpu;
 pub(crate) mod floor;
@@ -81,6 +82,8 @@ enum Section {
     Store,
     /// Routing alone, without HTTP.
     Routing,
+    /// Requests that the cache of answers misses, answers, or has no part in; and its parts alone.
+    Cache,
     /// The scanner of bodies and the splice, beside `serde_json`.
     Json,
 }
@@ -136,6 +139,9 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     if wanted(Section::Routing) {
         parts::routing(&workspace, &mut report);
     }
+    if wanted(Section::Cache) {
+        parts::caches(&workspace, &mut report);
+    }
     if wanted(Section::Json) {
         parts::json(&workspace, &mut report);
     }
@@ -170,6 +176,9 @@ async fn measure(args: &Args, lab: &Lab, report: &mut Report) -> Result<()> {
     }
     // The rest looks at fresh processes.
     drop((floor, candidate));
+    if wanted(Section::Cache) && !args.self_check {
+        caching::measure(lab, effort, report).await?;
+    }
     if wanted(Section::Memory) {
         memory::measure(lab, effort, report).await?;
     }

@@ -7,11 +7,11 @@ use super::{
     Effort, Subject, median, progress,
     report::{Report, Row, Spread},
     turns,
-    workload::Case,
+    workload::{CacheUse, Case},
 };
 use crate::load::{
     connection::Client,
-    drive::{Amount, Fleet},
+    drive::{Amount, Fleet, Tally},
     request::{Expect, Template},
 };
 
@@ -26,9 +26,19 @@ pub(super) struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     /// Checks one answer in full and warms the connections.
     pub(super) async fn new(subject: &'a Subject, case: Case, connections: usize) -> Result<Self> {
+        Self::using(subject, case, CacheUse::Silent, connections).await
+    }
+
+    /// Prepares requests that use the cache of answers like this.
+    pub(super) async fn using(
+        subject: &'a Subject,
+        case: Case,
+        cache: CacheUse,
+        connections: usize,
+    ) -> Result<Self> {
         let mut prepared = Self {
             subject,
-            template: case.template(subject),
+            template: case.template_using(subject, cache),
             expect: case.preflight(subject).await?,
             fleet: Fleet::new(subject.address, connections),
         };
@@ -38,17 +48,32 @@ impl<'a> Prepared<'a> {
 
     /// Sends requests and returns how many per second were answered.
     pub(super) async fn send(&mut self, requests: u64) -> Result<f64> {
-        let amount = Amount::Requests(requests);
-        let tally = self
-            .fleet
-            .closed_loop(&self.template, &self.expect, amount)
-            .await
-            .clean()?;
+        let tally = self.answered(requests).await?;
         Ok(requests as f64 / tally.elapsed.as_secs_f64())
     }
 
+    async fn answered(&mut self, requests: u64) -> Result<Tally> {
+        let amount = Amount::Requests(requests);
+        self.fleet
+            .closed_loop(&self.template, &self.expect, amount)
+            .await
+            .clean()
+    }
+
+    /// CPU microseconds per request over one round, and the median time to an answer, in
+    /// microseconds.
+    pub(super) async fn timed_round(&mut self, requests: u64) -> Result<(f64, f64)> {
+        let process = self.subject.process()?;
+        let before = process.cpu_time()?;
+        let tally = self.answered(requests).await?;
+        let spent = process.cpu_time()? - before;
+        let p50 = tally.latencies.quantile(0.5);
+        let each = spent.as_secs_f64() * 1e6 / requests as f64;
+        Ok((each, p50.as_secs_f64() * 1e6))
+    }
+
     /// CPU microseconds per request over one round.
-    async fn round(&mut self, requests: u64) -> Result<f64> {
+    pub(super) async fn round(&mut self, requests: u64) -> Result<f64> {
         let process = self.subject.process()?;
         let before = process.cpu_time()?;
         self.send(requests).await?;

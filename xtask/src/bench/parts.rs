@@ -2,6 +2,7 @@
 //! takes among 100,000, what a settled request costs the embedded store, and how long the choice of
 //! who answers takes.
 
+mod caches;
 mod json;
 
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use super::{
 };
 use crate::workspace::Workspace;
 
+pub(super) use caches::caches;
 pub(super) use json::json;
 
 /// Times the check of keys that were verified before.

@@ -65,6 +65,31 @@ impl Goals {
         self.always(10.0)
     }
 
+    /// Of an eligible request that is not found, as a multiple of the floor's.
+    pub(super) fn cache_miss(self) -> Option<f64> {
+        self.always(2.5)
+    }
+
+    /// Of a request without a part of the cache, as a multiple of the same with the cache off.
+    pub(super) fn cache_bystander(self) -> Option<f64> {
+        self.always(1.03)
+    }
+
+    /// CPU of a hit.
+    pub(super) fn hit_micros(self) -> Option<f64> {
+        self.always(30.0)
+    }
+
+    /// Time of a hit as a multiple of the floor's, which has to ask the provider.
+    pub(super) fn hit_latency(self) -> Option<f64> {
+        self.always(1.0)
+    }
+
+    /// Of a look-up among 5,000 stored answers, at the 99th percentile.
+    pub(super) fn look_up_micros(self) -> Option<f64> {
+        self.always(20.0)
+    }
+
     pub(super) fn binary_mebibytes(self) -> Option<f64> {
         self.always(50.0)
     }

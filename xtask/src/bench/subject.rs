@@ -25,6 +25,30 @@ pub(super) struct Lab {
     scratch: Scratch,
 }
 
+/// The settings of a gateway.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Setup {
+    Usual,
+    /// Without a cache of answers.
+    CacheOff,
+}
+
+impl Setup {
+    const fn config(self) -> &'static str {
+        match self {
+            Self::Usual => "bench.yaml",
+            Self::CacheOff => "bench-cache-off.yaml",
+        }
+    }
+
+    const fn folder(self) -> &'static str {
+        match self {
+            Self::Usual => "data",
+            Self::CacheOff => "data-cache-off",
+        }
+    }
+}
+
 /// A server that takes the benchmark's requests.
 pub(super) struct Subject {
     pub(super) address: SocketAddr,
@@ -57,9 +81,11 @@ impl Lab {
         let log = scratch.path().join("upstream.log");
         let upstream = Process::start(ourselves()?.arg("bench-upstream"), &log)
             .context("start the canned provider")?;
-        let config = scratch.path().join("bench.yaml");
-        fs::write(&config, configuration(upstream.listen, billed))
-            .context("write the configuration")?;
+        for setup in [Setup::Usual, Setup::CacheOff] {
+            let config = scratch.path().join(setup.config());
+            fs::write(&config, configuration(upstream.listen, billed, setup))
+                .context("write the configuration")?;
+        }
         let mut lab = Self {
             upstream,
             gateway,
@@ -68,7 +94,7 @@ impl Lab {
             scratch,
         };
         if lab.key.is_empty() && lab.gateway.is_some() {
-            lab.key = lab.create_key().unwrap_or_else(|error| {
+            lab.key = lab.create_key(Setup::Usual).unwrap_or_else(|error| {
                 eprintln!("no key was created ({error:#}); requests carry a made-up one");
                 "bench".to_owned()
             });
@@ -103,16 +129,22 @@ impl Lab {
 
     /// The gateway, or a second floor when the method checks itself.
     pub(super) fn candidate(&self) -> Result<Subject> {
+        self.candidate_as(Setup::Usual)
+    }
+
+    /// The gateway with these settings, or a second floor when the method checks itself.
+    pub(super) fn candidate_as(&self, setup: Setup) -> Result<Subject> {
         let Some(gateway) = &self.gateway else {
             return self.floor();
         };
-        let mut command = self.gateway_command(gateway);
+        let own = match setup {
+            Setup::Usual => self.key.clone(),
+            Setup::CacheOff => self.create_key(setup).unwrap_or_else(|_| self.key.clone()),
+        };
+        let mut command = self.gateway_command(gateway, setup);
         command.args(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
         let process = Process::start(&mut command, &self.scratch.path().join("gateway.log"))?;
-        let key = process.ready["key"]
-            .as_str()
-            .unwrap_or(&self.key)
-            .to_owned();
+        let key = process.ready["key"].as_str().unwrap_or(&own).to_owned();
         Ok(Subject {
             address: process.listen,
             key,
@@ -122,23 +154,23 @@ impl Lab {
         })
     }
 
-    fn gateway_command(&self, gateway: &Path) -> Command {
+    fn gateway_command(&self, gateway: &Path, setup: Setup) -> Command {
         let mut command = Command::new(gateway);
         command.args(["serve", "--json"]);
-        self.place(&mut command);
+        self.place(&mut command, setup);
         command
     }
 
     /// The options every verb of the gateway takes here.
-    fn place(&self, command: &mut Command) {
+    fn place(&self, command: &mut Command, setup: Setup) {
         command
             .arg("--config")
-            .arg(self.scratch.path().join("bench.yaml"))
+            .arg(self.scratch.path().join(setup.config()))
             .arg("--data-dir")
-            .arg(self.scratch.path().join("data"));
+            .arg(self.scratch.path().join(setup.folder()));
     }
 
-    fn create_key(&self) -> Result<String> {
+    fn create_key(&self, setup: Setup) -> Result<String> {
         let Some(gateway) = &self.gateway else {
             bail!("there is no gateway");
         };
@@ -147,7 +179,7 @@ impl Lab {
         command.args(["--deposit-usd", "1000000"]);
         // Limits that no run reaches keep the limiter in the path.
         command.args(["--scope", "rpm=1000000000", "--scope", "tpm=1000000000000"]);
-        self.place(&mut command);
+        self.place(&mut command, setup);
         let output = command.output().context("run `keys create`")?;
         let answer: Option<Value> = serde_json::from_slice(&output.stdout).ok();
         let key = answer.as_ref().and_then(|answer| answer["key"].as_str());
@@ -172,7 +204,11 @@ fn ourselves() -> Result<Command> {
 }
 
 /// The operator's own keys at one provider that speaks both dialects.
-fn configuration(upstream: SocketAddr, billed: bool) -> String {
+fn configuration(upstream: SocketAddr, billed: bool, setup: Setup) -> String {
+    let cache = match setup {
+        Setup::Usual => "",
+        Setup::CacheOff => "cache: { hash: { enabled: false } }\n",
+    };
     let bill = if billed {
         ", bill: true, price: { input_per_million: 2.5, output_per_million: 10 }"
     } else {
@@ -184,6 +220,6 @@ fn configuration(upstream: SocketAddr, billed: bool) -> String {
     keys:
       - {{ provider: openai, api_key: "bench-key", base_url: "http://{upstream}/v1", models: ["{OPENAI_MODEL}"]{bill} }}
       - {{ provider: anthropic, api_key: "bench-key", base_url: "http://{upstream}", models: ["{ANTHROPIC_MODEL}"]{bill} }}
-"#
+{cache}"#
     )
 }

@@ -39,6 +39,17 @@ pub(super) struct Case {
     pub(super) route: Route,
 }
 
+/// What a request says to the cache of answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum CacheUse {
+    /// Nothing.
+    Silent,
+    /// That its answer may be stored; each request is another one.
+    Misses,
+    /// That its answer may be stored; all requests are the same.
+    Hits,
+}
+
 impl Shape {
     const ALL: [Self; 4] = [Self::Chat, Self::Stream, Self::Agent, Self::AgentStream];
 
@@ -149,6 +160,21 @@ impl Case {
 
     pub(super) fn name(self) -> String {
         format!("{}, {}", self.shape.name(), self.route.name())
+    }
+
+    /// The request as `subject` takes it, with this to say to the cache of answers.
+    pub(super) fn template_using(self, subject: &Subject, cache: CacheUse) -> Template {
+        if cache == CacheUse::Silent {
+            return self.template(subject);
+        }
+        let mut body = self.body();
+        body["bardo"] = json!({ "cache": "default" });
+        if cache == CacheUse::Hits {
+            // Without its number every request is the same.
+            let text = body.to_string().replace(NONCE, "always the same");
+            body = serde_json::from_str(&text).unwrap_or(body);
+        }
+        self.template_with(subject, &body)
     }
 
     /// The request as `subject` takes it: one that cannot translate is asked
