@@ -22,9 +22,9 @@ mod tally;
 mod workload;
 
 pub(crate) use self::page::page;
-pub(crate) use self::run::{Plan, study};
+pub(crate) use self::run::{StudyPlan, study};
 pub(crate) use self::table::{json, words};
-pub(crate) use self::workload::Source;
+pub(crate) use self::workload::WorkloadSource;
 
 #[cfg(test)]
 mod tests;

@@ -39,10 +39,10 @@ pub(super) struct Case {
     pub(super) route: Route,
 }
 
-/// What a request says to the cache of answers.
+/// The wish of a request towards the cache of answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CacheUse {
-    /// Nothing.
+    /// The request says nothing of caches.
     Silent,
     /// That its answer may be stored; each request is another one.
     Misses,

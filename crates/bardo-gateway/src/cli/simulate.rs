@@ -50,15 +50,15 @@ enum WorkloadName {
 
 #[cfg(feature = "sandbox")]
 pub(super) fn run(args: &SimulateArgs) -> Result<(), CliFailure> {
-    use crate::simulate::{Plan, Source, json, page, study, words};
+    use crate::simulate::{StudyPlan, WorkloadSource, json, page, study, words};
 
     let source = match (&args.recorded, args.workload) {
-        (Some(file), _) => Source::recorded(file)?,
-        (None, WorkloadName::GolemMonth) => Source::GolemMonth,
-        (None, WorkloadName::CodingWeek) => Source::CodingWeek,
-        (None, WorkloadName::FaqDay) => Source::FaqDay,
+        (Some(file), _) => WorkloadSource::recorded(file)?,
+        (None, WorkloadName::GolemMonth) => WorkloadSource::GolemMonth,
+        (None, WorkloadName::CodingWeek) => WorkloadSource::CodingWeek,
+        (None, WorkloadName::FaqDay) => WorkloadSource::FaqDay,
     };
-    let plan = Plan {
+    let plan = StudyPlan {
         source,
         seed: args.seed,
         seeds: args.seeds,

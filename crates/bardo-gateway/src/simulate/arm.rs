@@ -1,7 +1,7 @@
 //! The ways of sending a workload that are compared.
 
 use super::body::ClientMarks;
-use super::layer::{LAYERS, Layer, MarksBy};
+use super::layer::{CacheLayer, LAYERS, MarksBy};
 
 /// One way of sending all calls of a workload.
 #[derive(Debug, Clone, Copy)]
@@ -9,7 +9,7 @@ pub(super) enum Arm {
     /// To the provider, without the gateway.
     Direct(ClientMarks),
     /// Through the gateway with the layers up to this one.
-    Gateway(&'static Layer),
+    Gateway(&'static CacheLayer),
 }
 
 impl Arm {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::workload::Call;
+use super::workload::SimulatedCall;
 
 /// Room for the answer, in tokens. No answer of a workload needs more.
 const MAX_TOKENS: u64 = 4_096;
@@ -19,7 +19,7 @@ pub(super) enum ClientMarks {
 }
 
 /// A body of the Messages API.
-pub(super) fn messages(call: &Call, marks: ClientMarks) -> Value {
+pub(super) fn messages(call: &SimulatedCall, marks: ClientMarks) -> Value {
     let is_marked = marks == ClientMarks::Advised;
     let mark = |block: &mut Value| block["cache_control"] = json!({ "type": "ephemeral" });
     let tools = call.tools.iter().map(|tool| {
@@ -53,7 +53,7 @@ pub(super) fn messages(call: &Call, marks: ClientMarks) -> Value {
 }
 
 /// A body of Chat Completions.
-pub(super) fn chat(call: &Call) -> Value {
+pub(super) fn chat(call: &SimulatedCall) -> Value {
     let system =
         (!call.system.is_empty()).then(|| json!({ "role": "system", "content": &*call.system }));
     let turns = call
@@ -78,14 +78,14 @@ pub(super) fn chat(call: &Call) -> Value {
 }
 
 /// With the hints of the call, which the gateway alone reads.
-pub(super) fn hinted(mut body: Value, call: &Call) -> Bytes {
+pub(super) fn hinted(mut body: Value, call: &SimulatedCall) -> Bytes {
     if !call.hints.is_null() {
         body["bardo"] = call.hints.clone();
     }
     body.to_string().into()
 }
 
-fn set_temperature(body: &mut Value, call: &Call) {
+fn set_temperature(body: &mut Value, call: &SimulatedCall) {
     if let Some(temperature) = call.temperature {
         body["temperature"] = json!(temperature);
     }

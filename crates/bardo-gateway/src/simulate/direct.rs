@@ -12,16 +12,16 @@ use http_body_util::{BodyExt as _, Full};
 use serde_json::Value;
 
 use super::body::{self, ClientMarks};
-use super::rig::Rig;
-use super::workload::Call;
+use super::rig::SimulationRig;
+use super::workload::SimulatedCall;
 
 /// Sends a call, and reads what the provider counted.
 ///
 /// # Errors
 /// When the provider refuses it, or does not answer.
 pub(super) async fn send(
-    rig: &Rig,
-    call: &Call,
+    rig: &SimulationRig,
+    call: &SimulatedCall,
     marks: ClientMarks,
 ) -> Result<(Usage, Price), String> {
     let (endpoint, price) = rig.backend(&call.model)?;

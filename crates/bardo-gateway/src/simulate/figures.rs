@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// A mean with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Estimate {
+pub(crate) struct MeanInterval {
     pub(crate) mean: f64,
     /// Half of the interval's width; `None` for a single value.
     pub(crate) margin: Option<f64>,
@@ -17,7 +17,7 @@ const T: [f64; 30] = [
     2.052, 2.048, 2.045, 2.042,
 ];
 
-impl Estimate {
+impl MeanInterval {
     /// Of values from independent seeds.
     #[expect(clippy::cast_precision_loss, reason = "few values")]
     pub(crate) fn of(values: &[f64]) -> Self {
@@ -47,17 +47,17 @@ mod tests {
 
     #[test]
     fn the_interval_is_that_of_students_t() {
-        let estimate = Estimate::of(&[10.0, 12.0, 14.0]);
+        let estimate = MeanInterval::of(&[10.0, 12.0, 14.0]);
         assert!((estimate.mean - 12.0).abs() < 1e-9);
         // t of 2 degrees of freedom, times 2 over the root of 3.
         let expected = 4.303 * 2.0 / 3_f64.sqrt();
         assert!((estimate.margin.expect("three values") - expected).abs() < 1e-9);
-        assert_eq!(Estimate::of(&[3.0]).margin, None);
+        assert_eq!(MeanInterval::of(&[3.0]).margin, None);
     }
 
     #[test]
     fn a_saving_is_reckoned_seed_by_seed() {
-        let saving = Estimate::saving(&[5.0, 20.0], &[10.0, 40.0]);
+        let saving = MeanInterval::saving(&[5.0, 20.0], &[10.0, 40.0]);
         assert!((saving.mean - 0.5).abs() < 1e-9);
         assert!(saving.margin.expect("two values").abs() < 1e-9);
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// One more layer of the gateway.
 #[derive(Debug)]
-pub(super) struct Layer {
+pub(super) struct CacheLayer {
     /// Name in JSON.
     pub(super) id: &'static str,
     pub(super) label: &'static str,
@@ -26,35 +26,35 @@ pub(super) enum MarksBy {
 
 /// All of them. A further layer is a further row.
 pub(super) const LAYERS: &[Layer] = &[
-    Layer {
+    CacheLayer {
         id: "relay",
         label: "gateway, relay alone",
         marks: MarksBy::Absent,
         is_hash_on: false,
         is_shared: false,
     },
-    Layer {
+    CacheLayer {
         id: "hash",
         label: "+ answers to identical requests",
         marks: MarksBy::Absent,
         is_hash_on: true,
         is_shared: false,
     },
-    Layer {
+    CacheLayer {
         id: "single_flight",
         label: "+ one call for identical requests at once",
         marks: MarksBy::Absent,
         is_hash_on: true,
         is_shared: true,
     },
-    Layer {
+    CacheLayer {
         id: "own_marks",
         label: "+ the client's own marks, relayed",
         marks: MarksBy::Client,
         is_hash_on: true,
         is_shared: true,
     },
-    Layer {
+    CacheLayer {
         id: "prefix",
         label: "+ the gateway's marks in place of them",
         marks: MarksBy::Gateway,
@@ -63,7 +63,7 @@ pub(super) const LAYERS: &[Layer] = &[
     },
 ];
 
-impl Layer {
+impl CacheLayer {
     /// The settings that differ from the defaults.
     pub(super) fn settings(&self) -> Value {
         json!({

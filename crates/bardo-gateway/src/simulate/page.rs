@@ -14,7 +14,7 @@ const BARS: f64 = 500.0;
 const BAR: f64 = 26.0;
 const STEP: f64 = 42.0;
 
-/// The page.
+/// The results as a page that needs no other file and no network.
 pub(crate) fn page(study: &Study) -> String {
     let rows = rows(study);
     let mut html = String::new();
@@ -43,7 +43,7 @@ pub(crate) fn page(study: &Study) -> String {
                 escaped(&claim.arithmetic)
             )
         });
-        list(&mut html, "Quoted figures that do not hold", items);
+        list(&mut html, "Quoted figures, reckoned again", items);
     }
     let _ = write!(
         html,

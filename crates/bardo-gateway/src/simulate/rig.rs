@@ -44,9 +44,9 @@ impl Clock for SimulatedClock {
 
 /// Keeps the receipts.
 #[derive(Default)]
-struct Receipts(Mutex<Vec<Receipt>>);
+struct ReceiptShelf(Mutex<Vec<Receipt>>);
 
-impl EventSink for Receipts {
+impl EventSink for ReceiptShelf {
     fn settled(&self, receipt: &Receipt) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.push(receipt.clone());
@@ -56,17 +56,17 @@ impl EventSink for Receipts {
 }
 
 /// Engine, provider, and their time. Dropping it stops the provider.
-pub(super) struct Rig {
+pub(super) struct SimulationRig {
     pub(super) transport: Transport,
     engine: Arc<Engine>,
     clock: SimulatedClock,
     answers: AnswerBook,
-    receipts: Arc<Receipts>,
+    receipts: Arc<ReceiptShelf>,
     principal: Principal,
     _stop: oneshot::Sender<()>,
 }
 
-impl Rig {
+impl SimulationRig {
     /// Starts both on the runtime of the caller. `settings` are laid over the defaults.
     ///
     /// # Errors
@@ -97,12 +97,12 @@ impl Rig {
         let catalog = Arc::new(Catalog::embedded());
         let lists = LiveLists::new();
         let snapshot = assemble::snapshot(&loaded.config, &backends, &catalog, &lists, true);
-        let receipts = Arc::new(Receipts::default());
+        let receipts = Arc::new(ReceiptShelf::default());
         let services = Services {
             ledger: Some(Arc::new(MemoryLedger::new())),
             limits: Arc::new(Unlimited),
             clock: Arc::new(clock.clone()),
-            sink: Arc::<Receipts>::clone(&receipts),
+            sink: Arc::<ReceiptShelf>::clone(&receipts),
         };
         let transport = Transport::new(Duration::from_secs(5));
         let cache = AnswerCache::new(snapshot.cache.limits, caches::sealer, None);

@@ -9,14 +9,14 @@ use super::arm::Arm;
 use super::body::{self, ClientMarks};
 use super::direct;
 use super::layer::MarksBy;
-use super::rig::Rig;
+use super::rig::SimulationRig;
 use super::tally::Tally;
-use super::workload::{Call, Source, Workload};
+use super::workload::{SimulatedCall, Workload, WorkloadSource};
 
 /// What to play.
 #[derive(Debug, Clone)]
-pub(crate) struct Plan {
-    pub(crate) source: Source,
+pub(crate) struct StudyPlan {
+    pub(crate) source: WorkloadSource,
     /// The first seed.
     pub(crate) seed: u64,
     /// How many seeds, at least one.
@@ -36,7 +36,7 @@ pub(crate) struct ArmResult {
 /// The results of all arms.
 pub(crate) struct Study {
     pub(super) workload: Workload,
-    pub(super) plan: Plan,
+    pub(super) plan: StudyPlan,
     pub(super) arms: Vec<ArmResult>,
     /// Cost of the naive baseline in USD, where the workload has one and is played whole.
     pub(super) naive_usd: Option<f64>,
@@ -67,7 +67,7 @@ impl Study {
 ///
 /// # Errors
 /// When a call was refused, or a socket cannot be had.
-pub(crate) fn study(plan: &Plan, progress: impl Fn(&str)) -> Result<Study, String> {
+pub(crate) fn study(plan: &StudyPlan, progress: impl Fn(&str)) -> Result<Study, String> {
     let mut arms: Vec<ArmResult> = Arm::all()
         .into_iter()
         .map(|arm| ArmResult {
@@ -104,7 +104,7 @@ pub(crate) fn study(plan: &Plan, progress: impl Fn(&str)) -> Result<Study, Strin
     let is_whole = plan.most_calls.is_none() && plan.model.is_none();
     let naive_usd = match workload.naive.filter(|_| is_whole) {
         Some(naive) => Some(runtime()?.block_on(async {
-            let rig = Rig::start(plan.seed, json!({}), None)?;
+            let rig = SimulationRig::start(plan.seed, json!({}), None)?;
             let (_, price) = rig.backend(naive.model)?;
             let mut tally = Tally::default();
             let usage = bardo_types::usage::Usage {
@@ -133,7 +133,7 @@ async fn play(arm: Arm, seed: u64, workload: &Workload, calls: &[Call]) -> Resul
         Arm::Direct(_) => json!({}),
         Arm::Gateway(layer) => layer.settings(),
     };
-    let rig = Rig::start(seed, settings, workload.tier)?;
+    let rig = SimulationRig::start(seed, settings, workload.tier)?;
     let mut tally = Tally::default();
     for together in calls.chunk_by(|one, next| one.at_ms == next.at_ms) {
         rig.set_time(together[0].at_ms);
@@ -157,7 +157,7 @@ async fn play(arm: Arm, seed: u64, workload: &Workload, calls: &[Call]) -> Resul
 }
 
 async fn direct(
-    rig: &Rig,
+    rig: &SimulationRig,
     calls: &[Call],
     marks: ClientMarks,
     tally: &mut Tally,
@@ -170,7 +170,7 @@ async fn direct(
     Ok(())
 }
 
-async fn gateway(rig: &Rig, calls: &[Call], marks: MarksBy) -> Result<(), String> {
+async fn gateway(rig: &SimulationRig, calls: &[Call], marks: MarksBy) -> Result<(), String> {
     let sent = calls.iter().map(|call| {
         // OpenAI's own dialect is Chat Completions anyway.
         let is_chat = marks == MarksBy::Gateway || !call.model.starts_with("claude");
@@ -187,7 +187,7 @@ async fn gateway(rig: &Rig, calls: &[Call], marks: MarksBy) -> Result<(), String
     try_join_all(sent).await.map(|_| ())
 }
 
-fn note(rig: &Rig, receipt: &Receipt, tally: &mut Tally) -> Result<(), String> {
+fn note(rig: &SimulationRig, receipt: &Receipt, tally: &mut Tally) -> Result<(), String> {
     if receipt.is_found() {
         let is_shared = receipt
             .optimizations

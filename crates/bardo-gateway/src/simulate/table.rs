@@ -3,20 +3,20 @@
 use serde_json::{Value, json};
 
 use super::claims;
-use super::figures::Estimate;
+use super::figures::MeanInterval;
 use super::run::{ArmResult, Study};
 
 /// One row of the report.
 pub(super) struct Row {
     pub(super) id: &'static str,
     pub(super) label: String,
-    pub(super) bill: Estimate,
+    pub(super) bill: MeanInterval,
     /// With the gateway's addition for keys of this kind.
-    pub(super) with_spread: Estimate,
+    pub(super) with_spread: MeanInterval,
     /// Against the client without cache marks.
-    pub(super) saved: Option<Estimate>,
+    pub(super) saved: Option<MeanInterval>,
     /// Against the client with marks.
-    pub(super) saved_marked: Option<Estimate>,
+    pub(super) saved_marked: Option<MeanInterval>,
     pub(super) result: Option<usize>,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn rows(study: &Study) -> Vec<Row> {
         .naive
         .zip(study.naive_usd)
         .map(|(naive, usd)| {
-            let bill = Estimate {
+            let bill = MeanInterval {
                 mean: usd,
                 margin: None,
             };
@@ -54,20 +54,20 @@ pub(super) fn rows(study: &Study) -> Vec<Row> {
         Row {
             id: result.arm.id(),
             label: result.arm.label().to_owned(),
-            bill: Estimate::of(&costs),
-            with_spread: Estimate::of(&charged),
-            saved: (!is_base).then(|| Estimate::saving(&costs, &plain)),
+            bill: MeanInterval::of(&costs),
+            with_spread: MeanInterval::of(&charged),
+            saved: (!is_base).then(|| MeanInterval::saving(&costs, &plain)),
             saved_marked: result
                 .arm
                 .has_marks()
-                .then(|| Estimate::saving(&costs, &marked)),
+                .then(|| MeanInterval::saving(&costs, &marked)),
             result: Some(at),
         }
     });
     naive.into_iter().chain(arms).collect()
 }
 
-pub(super) fn money(estimate: Estimate) -> String {
+pub(super) fn money(estimate: MeanInterval) -> String {
     let digits = if estimate.mean < 10.0 { 3 } else { 2 };
     match estimate.margin {
         Some(margin) => format!("${:.digits$} ± {margin:.digits$}", estimate.mean),
@@ -75,16 +75,16 @@ pub(super) fn money(estimate: Estimate) -> String {
     }
 }
 
-pub(super) fn percent(estimate: Option<Estimate>) -> String {
+pub(super) fn percent(estimate: Option<MeanInterval>) -> String {
     match estimate {
         None => "-".to_owned(),
-        Some(Estimate {
+        Some(MeanInterval {
             mean,
             margin: Some(margin),
         }) => {
             format!("{:.1} % ± {:.1}", 100.0 * mean, 100.0 * margin)
         }
-        Some(Estimate { mean, margin: None }) => format!("{:.1} %", 100.0 * mean),
+        Some(MeanInterval { mean, margin: None }) => format!("{:.1} %", 100.0 * mean),
     }
 }
 
@@ -175,7 +175,7 @@ pub(crate) fn words(study: &Study) -> String {
     );
     let claims = claims::of(&study.workload);
     if !claims.is_empty() {
-        lines.push("\nQuoted figures that do not hold".to_owned());
+        lines.push("\nQuoted figures, reckoned again".to_owned());
     }
     for claim in claims {
         lines.push(format!("- \"{}\" {}", claim.quoted, claim.arithmetic));

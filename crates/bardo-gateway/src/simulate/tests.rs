@@ -1,11 +1,11 @@
 use serde_json::Value;
 
 use super::run::Study;
-use super::{Plan, Source, json, page, study, words};
+use super::{StudyPlan, WorkloadSource, json, page, study, words};
 
 /// The first calls of one seed. Whole runs are for the verb: they take minutes.
-fn sample(source: Source, seed: u64, most_calls: usize) -> Study {
-    let plan = Plan {
+fn sample(source: WorkloadSource, seed: u64, most_calls: usize) -> Study {
+    let plan = StudyPlan {
         source,
         seed,
         seeds: 1,
@@ -33,13 +33,17 @@ fn tally<'a>(report: &'a Value, id: &str) -> &'a Value {
 
 #[test]
 fn a_seed_repeats_a_study_to_the_last_token() {
-    let play = || json(&sample(Source::FaqDay, 3, 25)).to_string();
+    let play = || json(&sample(WorkloadSource::FaqDay, 3, 25)).to_string();
     assert_eq!(play(), play());
 }
 
 #[test]
 fn a_relay_costs_what_the_provider_asks() {
-    for source in [Source::GolemMonth, Source::CodingWeek, Source::FaqDay] {
+    for source in [
+        WorkloadSource::GolemMonth,
+        WorkloadSource::CodingWeek,
+        WorkloadSource::FaqDay,
+    ] {
         let report = json(&sample(source, 1, 12));
         let (direct, relay) = (mean(&report, "direct"), mean(&report, "relay"));
         // A profile of an agent adds a schema, which counts for a few tokens.
@@ -57,7 +61,7 @@ fn a_relay_costs_what_the_provider_asks() {
 
 #[test]
 fn each_layer_saves_and_is_counted() {
-    let report = json(&sample(Source::FaqDay, 1, 150));
+    let report = json(&sample(WorkloadSource::FaqDay, 1, 150));
     let [relay, hash, shared, prefix] =
         ["relay", "hash", "single_flight", "prefix"].map(|id| mean(&report, id));
     assert!(hash < relay, "{hash} {relay}");
@@ -75,7 +79,7 @@ fn each_layer_saves_and_is_counted() {
 
 #[test]
 fn the_gateways_marks_never_cost_more_than_none_and_beat_five_minutes_of_a_heartbeat() {
-    let report = json(&sample(Source::GolemMonth, 1, 80));
+    let report = json(&sample(WorkloadSource::GolemMonth, 1, 80));
     let [direct, marked, shared, prefix] =
         ["direct", "direct_marked", "single_flight", "prefix"].map(|id| mean(&report, id));
     assert!(prefix <= shared * 1.01, "{prefix} against {shared}");
@@ -85,7 +89,7 @@ fn the_gateways_marks_never_cost_more_than_none_and_beat_five_minutes_of_a_heart
 
 #[test]
 fn the_parts_of_a_bill_add_up() {
-    let study = sample(Source::CodingWeek, 1, 15);
+    let study = sample(WorkloadSource::CodingWeek, 1, 15);
     for result in &study.arms {
         let sum = result.sum();
         let parts = sum.fresh.usd + sum.read.usd + sum.written.usd + sum.output.usd;
@@ -117,19 +121,19 @@ fn a_recorded_file_is_played_and_a_bad_line_is_named() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let file = folder.join("calls.jsonl");
     std::fs::write(&file, text.join("\n")).expect("a file");
-    let source = Source::recorded(&file).expect("it is understood");
+    let source = WorkloadSource::recorded(&file).expect("it is understood");
     let report = json(&sample(source, 1, 10));
     assert_eq!(report["seeds"], 1);
     assert_eq!(tally(&report, "hash")["hash_hits"], 1);
     std::fs::write(&file, format!("{}\n{{}}", text[0])).expect("a file");
-    let error = Source::recorded(&file).expect_err("the second line is no call");
+    let error = WorkloadSource::recorded(&file).expect_err("the second line is no call");
     assert!(error.contains("line 2"), "{error}");
     std::fs::remove_dir_all(&folder).expect("it goes");
 }
 
 #[test]
 fn the_page_needs_nothing_from_elsewhere_and_the_text_names_every_row() {
-    let study = sample(Source::GolemMonth, 1, 8);
+    let study = sample(WorkloadSource::GolemMonth, 1, 8);
     let html = page(&study);
     for outside in ["http:", "https:", "src=", "@import", "<script", "url("] {
         assert!(!html.contains(outside), "{outside}");

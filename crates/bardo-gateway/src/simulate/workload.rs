@@ -26,7 +26,7 @@ pub(super) const FRONTIER: &str = "claude-opus-5-5";
 
 /// The workload that is played.
 #[derive(Debug, Clone)]
-pub(crate) enum Source {
+pub(crate) enum WorkloadSource {
     /// A month of one agent that watches a market.
     GolemMonth,
     /// A week of one programmer with a coding agent.
@@ -39,12 +39,12 @@ pub(crate) enum Source {
 
 /// One turn of a conversation.
 #[derive(Debug, Clone)]
-pub(super) struct Turn {
+pub(super) struct SimulatedTurn {
     pub(super) assistant: bool,
     pub(super) text: Arc<str>,
 }
 
-impl Turn {
+impl SimulatedTurn {
     pub(super) fn user(text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
         Self {
@@ -72,13 +72,13 @@ pub(super) struct ToolText {
 
 /// One call of a model.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(super) struct SimulatedCall {
     /// Since the beginning, in milliseconds.
     pub(super) at_ms: u64,
     pub(super) model: Arc<str>,
     pub(super) tools: Arc<[ToolText]>,
     pub(super) system: Arc<str>,
-    pub(super) turns: Vec<Turn>,
+    pub(super) turns: Vec<SimulatedTurn>,
     pub(super) temperature: Option<f64>,
     /// Hints for the gateway, the member `bardo`; null where there are none.
     pub(super) hints: Value,
@@ -89,7 +89,7 @@ pub(super) struct Call {
 
 /// A baseline that needs no simulation: calls of one model without any cache.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Naive {
+pub(super) struct NaiveBaseline {
     pub(super) label: &'static str,
     pub(super) model: &'static str,
     pub(super) calls: u64,
@@ -106,12 +106,12 @@ pub(super) struct Workload {
     /// The usual addition to the provider's price for such a key, in percent.
     pub(super) spread_percent: f64,
     pub(super) assumptions: &'static [&'static str],
-    pub(super) naive: Option<Naive>,
+    pub(super) naive: Option<NaiveBaseline>,
     /// Days that it lasts; `None` where a file says.
     pub(super) days: Option<f64>,
 }
 
-impl Source {
+impl WorkloadSource {
     /// Reads calls from a file.
     ///
     /// # Errors
@@ -138,7 +138,7 @@ impl Source {
     }
 
     /// The calls of a seed, in the order of their times. Calls of one time are sent together.
-    pub(super) fn calls(&self, seed: u64) -> Vec<Call> {
+    pub(super) fn calls(&self, seed: u64) -> Vec<SimulatedCall> {
         let mut calls = match self {
             Self::GolemMonth => golem::calls(seed),
             Self::CodingWeek => coding::calls(seed),

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Call, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, SMALL, STRONG, ToolText, Turn, Workload};
+use super::{
+    DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, SMALL, STRONG, SimulatedCall, SimulatedTurn, ToolText,
+    Workload,
+};
 use crate::simulate::dice::Dice;
 
 const DAYS: u64 = 5;
-const SESSIONS_A_DAY: (u64, u64) = (3, 5);
-const TURNS: (u64, u64) = (10, 50);
+const SESSIONS_A_DAY: (u64, u64) = (2, 4);
+const TURNS: (u64, u64) = (8, 40);
 /// Tokens of the agent's system prompt.
 const SYSTEM_TOKENS: u64 = 3_500;
 /// Tools and tokens of each.
@@ -33,7 +36,7 @@ pub(super) fn workload() -> Workload {
         tier: None,
         spread_percent: 20.0,
         assumptions: &[
-            "5 days, 3 to 5 sessions a day, 10 to 50 turns each; claude-sonnet-5-5",
+            "5 days, 2 to 4 sessions a day, 8 to 40 turns each; claude-sonnet-5-5",
             "20 tools of 600 tokens, a system prompt of 3,500 tokens; each turn adds 150 to 2,500 tokens of results and 80 to 700 of output; summarized above 90,000 tokens",
             "gaps between turns: 85 % from 4 s to 1 min, 10 % from 1 to 5 min, 4 % from 5 to 50 min, 1 % from 1 to 2 h",
             "beside it 15 to 35 small jobs a day at temperature 0 on claude-haiku-4-5, of which 15 % run again with the same input",
@@ -44,7 +47,7 @@ pub(super) fn workload() -> Workload {
     }
 }
 
-pub(super) fn calls(seed: u64) -> Vec<Call> {
+pub(super) fn calls(seed: u64) -> Vec<SimulatedCall> {
     let mut dice = Dice::new(seed, "coding");
     let agent = Agent {
         tools: (0..TOOLS.0).map(|index| tool(&mut dice, index)).collect(),
@@ -70,22 +73,28 @@ struct Agent {
 
 impl Agent {
     /// One conversation from its first turn; answers when it ends.
-    fn session(&self, dice: &mut Dice, mut at_ms: u64, name: &str, calls: &mut Vec<Call>) -> u64 {
-        let mut turns: Vec<Turn> = Vec::new();
+    fn session(
+        &self,
+        dice: &mut Dice,
+        mut at_ms: u64,
+        name: &str,
+        calls: &mut Vec<SimulatedCall>,
+    ) -> u64 {
+        let mut turns: Vec<SimulatedTurn> = Vec::new();
         let mut size = 0;
         for number in 0..dice.range(TURNS.0, TURNS.1) {
             if size > COMPACT_ABOVE {
                 turns.clear();
-                turns.push(Turn::user(dice.prose(SUMMARY_TOKENS)));
-                turns.push(Turn::assistant("I continue."));
+                turns.push(SimulatedTurn::user(dice.prose(SUMMARY_TOKENS)));
+                turns.push(SimulatedTurn::assistant("I continue."));
                 size = SUMMARY_TOKENS;
             }
             let tokens = dice.range(RESULT_TOKENS.0, RESULT_TOKENS.1);
             let result = format!("Result {name}/{number}: {}", dice.prose(tokens));
-            turns.push(Turn::user(result));
+            turns.push(SimulatedTurn::user(result));
             let output_tokens = dice.range(OUTPUT_TOKENS.0, OUTPUT_TOKENS.1);
             let answer: Arc<str> = dice.prose(output_tokens).into();
-            calls.push(Call {
+            calls.push(SimulatedCall {
                 at_ms,
                 model: STRONG.into(),
                 tools: Arc::clone(&self.tools),
@@ -96,7 +105,7 @@ impl Agent {
                 answer: Arc::clone(&answer),
                 output_tokens,
             });
-            turns.push(Turn::assistant(answer));
+            turns.push(SimulatedTurn::assistant(answer));
             size += tokens + output_tokens;
             at_ms += gap(dice);
         }
@@ -113,18 +122,18 @@ fn gap(dice: &mut Dice) -> u64 {
     }
 }
 
-fn jobs(dice: &mut Dice, day: u64, calls: &mut Vec<Call>) {
+fn jobs(dice: &mut Dice, day: u64, calls: &mut Vec<SimulatedCall>) {
     for number in 0..dice.range(JOBS_A_DAY.0, JOBS_A_DAY.1) {
         let at_ms = day * DAY_MS + dice.range(9 * HOUR_MS, 18 * HOUR_MS);
         let tokens = dice.range(400, 2_500);
         let question = format!("Summarize change {day}/{number}.\n{}", dice.prose(tokens));
         let output_tokens = dice.range(20, 90);
-        let job = Call {
+        let job = SimulatedCall {
             at_ms,
             model: SMALL.into(),
             tools: Arc::default(),
             system: "You write titles and messages for changes.".into(),
-            turns: vec![Turn::user(question)],
+            turns: vec![SimulatedTurn::user(question)],
             temperature: Some(0.0),
             hints: Value::Null,
             answer: dice.prose(output_tokens).into(),
@@ -132,7 +141,7 @@ fn jobs(dice: &mut Dice, day: u64, calls: &mut Vec<Call>) {
         };
         if dice.chance(AGAIN) {
             let at_ms = at_ms + dice.gap_ms(MINUTE_MS, 30 * MINUTE_MS);
-            calls.push(Call {
+            calls.push(SimulatedCall {
                 at_ms,
                 ..job.clone()
             });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{Call, DAY_MS, HOUR_MS, SECOND_MS, SMALL, Turn, Workload};
+use super::{DAY_MS, HOUR_MS, SECOND_MS, SMALL, SimulatedCall, SimulatedTurn, Workload};
 use crate::simulate::dice::Dice;
 
 /// Questions in a day.
@@ -40,7 +40,7 @@ pub(super) fn workload() -> Workload {
     }
 }
 
-pub(super) fn calls(seed: u64) -> Vec<Call> {
+pub(super) fn calls(seed: u64) -> Vec<SimulatedCall> {
     let mut dice = Dice::new(seed, "faq");
     let topics: Vec<Vec<&str>> = TOPICS
         .lines()
@@ -75,12 +75,12 @@ pub(super) fn calls(seed: u64) -> Vec<Call> {
             false => 1,
         };
         for _ in 0..people {
-            calls.push(Call {
+            calls.push(SimulatedCall {
                 at_ms,
                 model: SMALL.into(),
                 tools: Arc::default(),
                 system: Arc::clone(&system),
-                turns: vec![Turn::user(Arc::clone(&question))],
+                turns: vec![SimulatedTurn::user(Arc::clone(&question))],
                 temperature: Some(0.2),
                 hints: json!({ "cache": "default" }),
                 answer: Arc::clone(&text),

@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::coding::tool_of;
 use super::{
-    Call, DAY_MS, FRONTIER, HOUR_MS, MINUTE_MS, Naive, SECOND_MS, SMALL, ToolText, Turn, Workload,
+    DAY_MS, FRONTIER, HOUR_MS, MINUTE_MS, NaiveBaseline, SECOND_MS, SMALL, SimulatedCall,
+    SimulatedTurn, ToolText, Workload,
 };
 use crate::simulate::dice::Dice;
 
@@ -46,7 +47,7 @@ pub(super) fn workload() -> Workload {
             "each day 2 curator calls, 2 playbook edits, 5 compressions of context, 5 dreams, and one talk with the owner of 3 to 6 turns",
             "2 % of the calls are sent again after 2 to 20 seconds",
         ],
-        naive: Some(Naive {
+        naive: Some(NaiveBaseline {
             label: "naive: every tick to claude-opus-5-5 with 40,000 tokens of tools",
             model: FRONTIER,
             calls: DAYS * TICKS,
@@ -57,12 +58,12 @@ pub(super) fn workload() -> Workload {
     }
 }
 
-pub(super) fn calls(seed: u64) -> Vec<Call> {
+pub(super) fn calls(seed: u64) -> Vec<SimulatedCall> {
     let mut dice = Dice::new(seed, "golem");
     let tools = (0..TOOLS.0).map(|index| tool_of(&mut dice, format!("action_{index}"), TOOLS.1));
     let tools: Arc<[ToolText]> = tools.collect();
     let constitution = dice.prose(CONSTITUTION_TOKENS);
-    let mut mind = Mind {
+    let mut mind = GolemMind {
         tools,
         system: "".into(),
         calls: Vec::new(),
@@ -97,18 +98,24 @@ pub(super) fn calls(seed: u64) -> Vec<Call> {
     mind.calls
 }
 
-struct Mind {
+struct GolemMind {
     tools: Arc<[ToolText]>,
     system: Arc<str>,
-    calls: Vec<Call>,
+    calls: Vec<SimulatedCall>,
     market: &'static str,
 }
 
-impl Mind {
+impl GolemMind {
     fn think(&mut self, dice: &mut Dice, at_ms: u64, subsystem: &str, model: &str) {
         let tokens = dice.range(CONTEXT_TOKENS.0, CONTEXT_TOKENS.1);
         let question = format!("# Market at {at_ms}\n{}", dice.prose(tokens));
-        self.say(dice, at_ms, subsystem, model, vec![Turn::user(question)]);
+        self.say(
+            dice,
+            at_ms,
+            subsystem,
+            model,
+            vec![SimulatedTurn::user(question)],
+        );
     }
 
     fn say(
@@ -117,11 +124,11 @@ impl Mind {
         at_ms: u64,
         subsystem: &str,
         model: &str,
-        turns: Vec<Turn>,
+        turns: Vec<SimulatedTurn>,
     ) -> Arc<str> {
         let output_tokens = dice.range(150, 600);
         let answer: Arc<str> = dice.prose(output_tokens).into();
-        let call = Call {
+        let call = SimulatedCall {
             at_ms,
             model: model.into(),
             tools: Arc::clone(&self.tools),
@@ -137,7 +144,7 @@ impl Mind {
         };
         if dice.chance(AGAIN) {
             let at_ms = at_ms + dice.range(2_000, 20_000);
-            self.calls.push(Call {
+            self.calls.push(SimulatedCall {
                 at_ms,
                 ..call.clone()
             });
@@ -156,12 +163,12 @@ impl Mind {
         let mut turns = Vec::new();
         for number in 0..dice.range(3, 6) {
             let words = dice.range(20, 120);
-            turns.push(Turn::user(format!(
+            turns.push(SimulatedTurn::user(format!(
                 "Question {day}/{number}: {}",
                 dice.prose(words)
             )));
             let answer = self.say(dice, at_ms, "operator", FRONTIER, turns.clone());
-            turns.push(Turn::assistant(answer));
+            turns.push(SimulatedTurn::assistant(answer));
             at_ms += dice.gap_ms(20 * SECOND_MS, 3 * MINUTE_MS);
         }
         let mut at_ms = day * DAY_MS + 23 * HOUR_MS;

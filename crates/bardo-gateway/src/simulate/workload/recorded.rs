@@ -5,19 +5,19 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Call, ToolText, Turn, Workload};
+use super::{SimulatedCall, SimulatedTurn, ToolText, Workload};
 use crate::simulate::dice::Dice;
 
 /// The format, for errors.
 const RECORDED: &str = "one JSON object per line: `at_ms` (when it was sent, in milliseconds), `model`, `messages` and `tools` as in Chat Completions, `temperature`, `output_tokens` (how long the answer was), and optionally `answer` (its text) and `bardo` (hints)";
 
 #[derive(Deserialize)]
-struct Line {
+struct RecordedLine {
     at_ms: u64,
     model: String,
     messages: Vec<Message>,
     #[serde(default)]
-    tools: Vec<Tool>,
+    tools: Vec<RecordedTool>,
     temperature: Option<f64>,
     output_tokens: u64,
     answer: Option<String>,
@@ -32,7 +32,7 @@ struct Message {
 }
 
 #[derive(Deserialize)]
-struct Tool {
+struct RecordedTool {
     function: Function,
 }
 
@@ -64,25 +64,25 @@ pub(super) fn workload() -> Workload {
 ///
 /// # Errors
 /// The first line that cannot be read, and why.
-pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
+pub(super) fn calls(text: &str) -> Result<Vec<SimulatedCall>, String> {
     let lines = text.lines().enumerate();
     let lines = lines.filter(|(_, line)| !line.trim().is_empty());
     let calls = lines
         .map(|(at, line)| {
-            let line: Line =
+            let line: RecordedLine =
                 serde_json::from_str(line).map_err(|error| format!("line {}: {error}", at + 1))?;
             call(line).map_err(|error| format!("line {}: {error}", at + 1))
         })
-        .collect::<Result<Vec<Call>, String>>()?;
+        .collect::<Result<Vec<SimulatedCall>, String>>()?;
     match calls.is_empty() {
         true => Err(format!("the file has no calls; it needs {RECORDED}")),
         false => Ok(calls),
     }
 }
 
-fn call(line: Line) -> Result<Call, String> {
+fn call(line: RecordedLine) -> Result<SimulatedCall, String> {
     let mut system = String::new();
-    let mut turns: Vec<Turn> = Vec::new();
+    let mut turns: Vec<SimulatedTurn> = Vec::new();
     for message in &line.messages {
         let text = text_of(&message.content);
         match &*message.role {
@@ -90,8 +90,8 @@ fn call(line: Line) -> Result<Call, String> {
                 system.push_str(&text);
                 system.push('\n');
             }
-            "assistant" => turns.push(Turn::assistant(text)),
-            "user" | "tool" | "function" => turns.push(Turn::user(text)),
+            "assistant" => turns.push(SimulatedTurn::assistant(text)),
+            "user" | "tool" | "function" => turns.push(SimulatedTurn::user(text)),
             other => return Err(format!("`{other}` is not a role")),
         }
     }
@@ -105,7 +105,7 @@ fn call(line: Line) -> Result<Call, String> {
     });
     // Without its text an answer has one of its length, the same for the same request.
     let made = || Dice::new(line.output_tokens, "recorded").prose(line.output_tokens);
-    Ok(Call {
+    Ok(SimulatedCall {
         at_ms: line.at_ms,
         model: line.model.into(),
         tools: tools.collect(),
