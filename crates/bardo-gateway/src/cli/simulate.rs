@@ -30,6 +30,9 @@ pub(crate) struct SimulateArgs {
     /// Send all calls to this model of Anthropic or OpenAI.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
+    /// Play only this row of the table, such as `prefix`. Repeat it for several.
+    #[arg(long, value_name = "ROW")]
+    row: Vec<String>,
     /// Write the results as an HTML page to this file, too.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -64,6 +67,7 @@ pub(super) fn run(args: &SimulateArgs) -> Result<(), CliFailure> {
         seeds: args.seeds,
         most_calls: args.calls.and_then(|calls| usize::try_from(calls).ok()),
         model: args.model.clone(),
+        rows: args.row.clone(),
     };
     let study = study(&plan, |step| {
         if !args.json {

@@ -77,10 +77,14 @@ pub(super) fn chat(call: &SimulatedCall) -> Value {
     body
 }
 
-/// With the hints of the call, which the gateway alone reads.
-pub(super) fn hinted(mut body: Value, call: &SimulatedCall) -> Bytes {
+/// With the hints of the call, which the gateway alone reads. `is_semantic`: a request that wants
+/// stored answers takes those to the same question in other words.
+pub(super) fn hinted(mut body: Value, call: &SimulatedCall, is_semantic: bool) -> Bytes {
     if !call.hints.is_null() {
         body["bardo"] = call.hints.clone();
+        if is_semantic && call.hints["cache"] == "default" {
+            body["bardo"]["cache"] = json!("semantic");
+        }
     }
     body.to_string().into()
 }

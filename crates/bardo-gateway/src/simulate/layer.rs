@@ -11,6 +11,8 @@ pub(super) struct CacheLayer {
     pub(super) marks: MarksBy,
     is_hash_on: bool,
     is_shared: bool,
+    /// Requests that want the cache want answers to the same question in other words, too.
+    pub(super) is_semantic: bool,
 }
 
 /// The side that sets marks for the provider's prompt cache.
@@ -25,13 +27,14 @@ pub(super) enum MarksBy {
 }
 
 /// All of them. A further layer is a further row.
-pub(super) const LAYERS: &[Layer] = &[
+pub(super) const LAYERS: &[CacheLayer] = &[
     CacheLayer {
         id: "relay",
         label: "gateway, relay alone",
         marks: MarksBy::Absent,
         is_hash_on: false,
         is_shared: false,
+        is_semantic: false,
     },
     CacheLayer {
         id: "hash",
@@ -39,6 +42,7 @@ pub(super) const LAYERS: &[Layer] = &[
         marks: MarksBy::Absent,
         is_hash_on: true,
         is_shared: false,
+        is_semantic: false,
     },
     CacheLayer {
         id: "single_flight",
@@ -46,6 +50,7 @@ pub(super) const LAYERS: &[Layer] = &[
         marks: MarksBy::Absent,
         is_hash_on: true,
         is_shared: true,
+        is_semantic: false,
     },
     CacheLayer {
         id: "own_marks",
@@ -53,6 +58,7 @@ pub(super) const LAYERS: &[Layer] = &[
         marks: MarksBy::Client,
         is_hash_on: true,
         is_shared: true,
+        is_semantic: false,
     },
     CacheLayer {
         id: "prefix",
@@ -60,6 +66,16 @@ pub(super) const LAYERS: &[Layer] = &[
         marks: MarksBy::Gateway,
         is_hash_on: true,
         is_shared: true,
+        is_semantic: false,
+    },
+    #[cfg(feature = "embedder")]
+    CacheLayer {
+        id: "semantic",
+        label: "+ answers to the same question in other words",
+        marks: MarksBy::Gateway,
+        is_hash_on: true,
+        is_shared: true,
+        is_semantic: true,
     },
 ];
 
@@ -67,7 +83,11 @@ impl CacheLayer {
     /// The settings that differ from the defaults.
     pub(super) fn settings(&self) -> Value {
         json!({
-            "cache": { "hash": { "enabled": self.is_hash_on, "single_flight": self.is_shared } },
+            "cache": {
+                "hash": { "enabled": self.is_hash_on, "single_flight": self.is_shared },
+                // On a busy machine a vector takes its time, and the results must not depend on that.
+                "semantic": { "enabled": self.is_semantic, "deadline": "10m" },
+            },
             "inference": { "caching": { "auto_cache_control": self.marks == MarksBy::Gateway } },
         })
     }

@@ -1,5 +1,7 @@
 //! One simulated provider and one engine in front of it, in a time that the simulation sets.
 
+#[cfg(feature = "embedder")]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -27,7 +29,11 @@ use tokio::sync::oneshot;
 use crate::assemble::{self, LiveLists};
 use crate::caches;
 use crate::config;
+#[cfg(feature = "embedder")]
+use crate::config::SemanticCacheConfig;
 use crate::request_id;
+#[cfg(feature = "embedder")]
+use crate::vectors;
 
 /// When every simulation begins, in Unix milliseconds.
 const BEGINNING_MS: u64 = 1_793_000_000_000;
@@ -107,6 +113,8 @@ impl SimulationRig {
         let transport = Transport::new(Duration::from_secs(5));
         let cache = AnswerCache::new(snapshot.cache.limits, caches::sealer, None);
         let engine = Engine::new(snapshot, transport.clone(), services).with_cache(cache);
+        #[cfg(feature = "embedder")]
+        let engine = with_model(engine, &loaded.config.cache.semantic);
         let engine = Arc::new(engine.in_simulated_time());
         engine.start_settler(&tokio::runtime::Handle::current());
         Ok(Self {
@@ -184,6 +192,17 @@ impl SimulationRig {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *held)
+    }
+}
+
+/// Gives an engine the model for questions in other words, which is loaded once for all runs of this
+/// process, and only if it is needed.
+#[cfg(feature = "embedder")]
+fn with_model(engine: Engine, semantic: &SemanticCacheConfig) -> Engine {
+    static MODEL: OnceLock<Arc<bardo_embed::Embedder>> = OnceLock::new();
+    match semantic.enabled {
+        true => vectors::share(MODEL.get_or_init(vectors::embedder), engine, semantic),
+        false => engine,
     }
 }
 

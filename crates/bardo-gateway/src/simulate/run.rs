@@ -2,16 +2,17 @@
 
 use bardo_types::model::Dialect;
 use bardo_types::receipt::Receipt;
+use bardo_types::usage::Usage;
 use futures_util::future::try_join_all;
 use serde_json::json;
 
 use super::arm::Arm;
 use super::body::{self, ClientMarks};
 use super::direct;
-use super::layer::MarksBy;
+use super::layer::{CacheLayer, MarksBy};
 use super::rig::SimulationRig;
 use super::tally::Tally;
-use super::workload::{SimulatedCall, Workload, WorkloadSource};
+use super::workload::{NaiveBaseline, SimulatedCall, Workload, WorkloadSource};
 
 /// What to play.
 #[derive(Debug, Clone)]
@@ -25,6 +26,8 @@ pub(crate) struct StudyPlan {
     pub(crate) most_calls: Option<usize>,
     /// The model of all calls; `None`: the workload's own.
     pub(crate) model: Option<String>,
+    /// Names of the rows to play; empty: all.
+    pub(crate) rows: Vec<String>,
 }
 
 /// One arm with its figures on every seed.
@@ -68,8 +71,19 @@ impl Study {
 /// # Errors
 /// When a call was refused, or a socket cannot be had.
 pub(crate) fn study(plan: &StudyPlan, progress: impl Fn(&str)) -> Result<Study, String> {
-    let mut arms: Vec<ArmResult> = Arm::all()
+    let all = Arm::all();
+    let unknown = |row: &&String| !all.iter().any(|arm| arm.id() == row.as_str());
+    if let Some(row) = plan.rows.iter().find(unknown) {
+        let known: Vec<&str> = all.iter().map(|arm| arm.id()).collect();
+        return Err(format!(
+            "`{row}` is not a row; the rows are {}",
+            known.join(", ")
+        ));
+    }
+    let is_wanted = |arm: &Arm| plan.rows.is_empty() || plan.rows.iter().any(|row| row == arm.id());
+    let mut arms: Vec<ArmResult> = all
         .into_iter()
+        .filter(is_wanted)
         .map(|arm| ArmResult {
             arm,
             tallies: Vec::new(),
@@ -81,12 +95,6 @@ pub(crate) fn study(plan: &StudyPlan, progress: impl Fn(&str)) -> Result<Study, 
         plan.seeds.max(1)
     };
     let workload = plan.source.workload();
-    let runtime = || {
-        tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| error.to_string())
-    };
     for seed in (plan.seed..).take(usize::try_from(seeds).unwrap_or(1)) {
         let mut calls = plan.source.calls(seed);
         calls.truncate(plan.most_calls.unwrap_or(usize::MAX));
@@ -102,24 +110,8 @@ pub(crate) fn study(plan: &StudyPlan, progress: impl Fn(&str)) -> Result<Study, 
         }
     }
     let is_whole = plan.most_calls.is_none() && plan.model.is_none();
-    let naive_usd = match workload.naive.filter(|_| is_whole) {
-        Some(naive) => Some(runtime()?.block_on(async {
-            let rig = SimulationRig::start(plan.seed, json!({}), None)?;
-            let (_, price) = rig.backend(naive.model)?;
-            let mut tally = Tally::default();
-            let usage = bardo_types::usage::Usage {
-                fresh_input: naive.input_tokens,
-                output: naive.output_tokens,
-                ..bardo_types::usage::Usage::default()
-            };
-            let cost = usage.cost(&price).and_then(|cost| cost.charge());
-            tally.answered(&usage, &price, cost.unwrap_or_default());
-            #[expect(clippy::cast_precision_loss, reason = "figures of a report")]
-            let calls = naive.calls as f64;
-            Ok::<f64, String>(tally.cost_usd() * calls)
-        })?),
-        None => None,
-    };
+    let naive = workload.naive.filter(|_| is_whole);
+    let naive_usd = naive.map(|naive| naive_cost(&naive)).transpose()?;
     Ok(Study {
         workload,
         plan: plan.clone(),
@@ -128,7 +120,36 @@ pub(crate) fn study(plan: &StudyPlan, progress: impl Fn(&str)) -> Result<Study, 
     })
 }
 
-async fn play(arm: Arm, seed: u64, workload: &Workload, calls: &[Call]) -> Result<Tally, String> {
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())
+}
+
+/// The bill of a baseline in USD, by the list price of its model.
+fn naive_cost(naive: &NaiveBaseline) -> Result<f64, String> {
+    let backend = async { SimulationRig::start(0, json!({}), None)?.backend(naive.model) };
+    let (_, price) = runtime()?.block_on(backend)?;
+    let usage = Usage {
+        fresh_input: naive.input_tokens,
+        output: naive.output_tokens,
+        ..Usage::default()
+    };
+    let cost = usage.cost(&price).and_then(|cost| cost.charge());
+    let mut tally = Tally::default();
+    tally.answered(&usage, &price, cost.ok_or("a cost is too large")?);
+    #[expect(clippy::cast_precision_loss, reason = "figures of a report")]
+    let calls = naive.calls as f64;
+    Ok(tally.cost_usd() * calls)
+}
+
+async fn play(
+    arm: Arm,
+    seed: u64,
+    workload: &Workload,
+    calls: &[SimulatedCall],
+) -> Result<Tally, String> {
     let settings = match arm {
         Arm::Direct(_) => json!({}),
         Arm::Gateway(layer) => layer.settings(),
@@ -146,7 +167,7 @@ async fn play(arm: Arm, seed: u64, workload: &Workload, calls: &[Call]) -> Resul
         match arm {
             Arm::Direct(marks) => direct(&rig, together, marks, &mut tally).await?,
             Arm::Gateway(layer) => {
-                gateway(&rig, together, layer.marks).await?;
+                gateway(&rig, together, layer).await?;
                 for receipt in rig.receipts() {
                     note(&rig, &receipt, &mut tally)?;
                 }
@@ -158,7 +179,7 @@ async fn play(arm: Arm, seed: u64, workload: &Workload, calls: &[Call]) -> Resul
 
 async fn direct(
     rig: &SimulationRig,
-    calls: &[Call],
+    calls: &[SimulatedCall],
     marks: ClientMarks,
     tally: &mut Tally,
 ) -> Result<(), String> {
@@ -170,11 +191,15 @@ async fn direct(
     Ok(())
 }
 
-async fn gateway(rig: &SimulationRig, calls: &[Call], marks: MarksBy) -> Result<(), String> {
+async fn gateway(
+    rig: &SimulationRig,
+    calls: &[SimulatedCall],
+    layer: &CacheLayer,
+) -> Result<(), String> {
     let sent = calls.iter().map(|call| {
         // OpenAI's own dialect is Chat Completions anyway.
-        let is_chat = marks == MarksBy::Gateway || !call.model.starts_with("claude");
-        let own = match marks {
+        let is_chat = layer.marks == MarksBy::Gateway || !call.model.starts_with("claude");
+        let own = match layer.marks {
             MarksBy::Client => ClientMarks::Advised,
             MarksBy::Absent | MarksBy::Gateway => ClientMarks::Absent,
         };
@@ -182,7 +207,7 @@ async fn gateway(rig: &SimulationRig, calls: &[Call], marks: MarksBy) -> Result<
             true => (Dialect::Chat, body::chat(call)),
             false => (Dialect::Anthropic, body::messages(call, own)),
         };
-        rig.send(dialect, body::hinted(body, call))
+        rig.send(dialect, body::hinted(body, call, layer.is_semantic))
     });
     try_join_all(sent).await.map(|_| ())
 }

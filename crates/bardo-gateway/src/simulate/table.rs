@@ -56,10 +56,8 @@ pub(super) fn rows(study: &Study) -> Vec<Row> {
             label: result.arm.label().to_owned(),
             bill: MeanInterval::of(&costs),
             with_spread: MeanInterval::of(&charged),
-            saved: (!is_base).then(|| MeanInterval::saving(&costs, &plain)),
-            saved_marked: result
-                .arm
-                .has_marks()
+            saved: (!is_base && !plain.is_empty()).then(|| MeanInterval::saving(&costs, &plain)),
+            saved_marked: (result.arm.has_marks() && !marked.is_empty())
                 .then(|| MeanInterval::saving(&costs, &marked)),
             result: Some(at),
         }

@@ -4,13 +4,14 @@ use super::run::Study;
 use super::{StudyPlan, WorkloadSource, json, page, study, words};
 
 /// The first calls of one seed. Whole runs are for the verb: they take minutes.
-fn sample(source: WorkloadSource, seed: u64, most_calls: usize) -> Study {
+fn sample(source: WorkloadSource, seed: u64, most_calls: usize, rows: &[&str]) -> Study {
     let plan = StudyPlan {
         source,
         seed,
         seeds: 1,
         most_calls: Some(most_calls),
         model: None,
+        rows: rows.iter().map(|row| (*row).to_owned()).collect(),
     };
     study(&plan, |_| {}).expect("the workload is played")
 }
@@ -33,7 +34,7 @@ fn tally<'a>(report: &'a Value, id: &str) -> &'a Value {
 
 #[test]
 fn a_seed_repeats_a_study_to_the_last_token() {
-    let play = || json(&sample(WorkloadSource::FaqDay, 3, 25)).to_string();
+    let play = || json(&sample(WorkloadSource::FaqDay, 3, 25, &[])).to_string();
     assert_eq!(play(), play());
 }
 
@@ -44,7 +45,7 @@ fn a_relay_costs_what_the_provider_asks() {
         WorkloadSource::CodingWeek,
         WorkloadSource::FaqDay,
     ] {
-        let report = json(&sample(source, 1, 12));
+        let report = json(&sample(source, 1, 12, &["direct", "relay"]));
         let (direct, relay) = (mean(&report, "direct"), mean(&report, "relay"));
         // A profile of an agent adds a schema, which counts for a few tokens.
         assert!(
@@ -61,7 +62,12 @@ fn a_relay_costs_what_the_provider_asks() {
 
 #[test]
 fn each_layer_saves_and_is_counted() {
-    let report = json(&sample(WorkloadSource::FaqDay, 1, 150));
+    let report = json(&sample(
+        WorkloadSource::FaqDay,
+        1,
+        150,
+        &["relay", "hash", "single_flight", "prefix"],
+    ));
     let [relay, hash, shared, prefix] =
         ["relay", "hash", "single_flight", "prefix"].map(|id| mean(&report, id));
     assert!(hash < relay, "{hash} {relay}");
@@ -69,7 +75,7 @@ fn each_layer_saves_and_is_counted() {
     assert!(prefix < shared, "{prefix} {shared}");
     assert!(tally(&report, "single_flight")["shared"].as_u64() > Some(0));
     assert_eq!(tally(&report, "hash")["shared"], 0);
-    for id in ["hash", "single_flight", "own_marks", "prefix"] {
+    for id in ["hash", "single_flight", "prefix"] {
         let row = tally(&report, id);
         let count = |name: &str| row[name].as_u64().expect("a count");
         let answered = count("upstream") + count("hash_hits") + count("shared");
@@ -79,7 +85,12 @@ fn each_layer_saves_and_is_counted() {
 
 #[test]
 fn the_gateways_marks_never_cost_more_than_none_and_beat_five_minutes_of_a_heartbeat() {
-    let report = json(&sample(WorkloadSource::GolemMonth, 1, 80));
+    let report = json(&sample(
+        WorkloadSource::GolemMonth,
+        1,
+        80,
+        &["direct", "direct_marked", "single_flight", "prefix"],
+    ));
     let [direct, marked, shared, prefix] =
         ["direct", "direct_marked", "single_flight", "prefix"].map(|id| mean(&report, id));
     assert!(prefix <= shared * 1.01, "{prefix} against {shared}");
@@ -89,7 +100,12 @@ fn the_gateways_marks_never_cost_more_than_none_and_beat_five_minutes_of_a_heart
 
 #[test]
 fn the_parts_of_a_bill_add_up() {
-    let study = sample(WorkloadSource::CodingWeek, 1, 15);
+    let study = sample(
+        WorkloadSource::CodingWeek,
+        1,
+        15,
+        &["direct_marked", "prefix"],
+    );
     for result in &study.arms {
         let sum = result.sum();
         let parts = sum.fresh.usd + sum.read.usd + sum.written.usd + sum.output.usd;
@@ -101,6 +117,52 @@ fn the_parts_of_a_bill_add_up() {
             result.arm.id()
         );
     }
+}
+
+#[cfg(feature = "embedder")]
+#[test]
+fn first_hits_by_meaning_are_audited_and_paid() {
+    let ask = |at: u64, question: &str| {
+        serde_json::json!({
+            "at_ms": at, "model": "claude-haiku-4-5", "output_tokens": 40, "temperature": 0,
+            "bardo": { "cache": "default", "domain": "faq" },
+            "messages": [{ "role": "user", "content": question }],
+        })
+        .to_string()
+    };
+    let questions = [
+        "How do I cancel my subscription?",
+        "I'd like to know how to cancel my subscription",
+    ];
+    let text: Vec<String> = (0..2)
+        .map(|at| ask(60_000 * at as u64, questions[at]))
+        .collect();
+    let source = WorkloadSource::Recorded(text.join("\n").into());
+    let report = json(&sample(source, 1, 10, &["prefix", "semantic"]));
+    // The first fifty hits of a domain are answered live, too, so this one saves nothing.
+    let row = tally(&report, "semantic");
+    assert_eq!(
+        (&row["semantic_hits"], &row["calls"]),
+        (&Value::from(0), &Value::from(2))
+    );
+    assert!(row["upstream"].as_u64() >= Some(2), "{row}");
+}
+
+#[test]
+fn a_row_that_is_unknown_is_refused_with_the_known_ones() {
+    let plan = StudyPlan {
+        source: WorkloadSource::FaqDay,
+        seed: 1,
+        seeds: 1,
+        most_calls: Some(1),
+        model: None,
+        rows: vec!["hashes".to_owned()],
+    };
+    let error = study(&plan, |_| {}).err().expect("there is no such row");
+    assert!(
+        error.contains("`hashes`") && error.contains("single_flight"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -122,7 +184,7 @@ fn a_recorded_file_is_played_and_a_bad_line_is_named() {
     let file = folder.join("calls.jsonl");
     std::fs::write(&file, text.join("\n")).expect("a file");
     let source = WorkloadSource::recorded(&file).expect("it is understood");
-    let report = json(&sample(source, 1, 10));
+    let report = json(&sample(source, 1, 10, &["hash"]));
     assert_eq!(report["seeds"], 1);
     assert_eq!(tally(&report, "hash")["hash_hits"], 1);
     std::fs::write(&file, format!("{}\n{{}}", text[0])).expect("a file");
@@ -133,7 +195,7 @@ fn a_recorded_file_is_played_and_a_bad_line_is_named() {
 
 #[test]
 fn the_page_needs_nothing_from_elsewhere_and_the_text_names_every_row() {
-    let study = sample(WorkloadSource::GolemMonth, 1, 8);
+    let study = sample(WorkloadSource::GolemMonth, 1, 8, &[]);
     let html = page(&study);
     for outside in ["http:", "https:", "src=", "@import", "<script", "url("] {
         assert!(!html.contains(outside), "{outside}");

@@ -33,7 +33,7 @@ pub(super) fn workload() -> Workload {
             "a system prompt of 6,000 tokens with the articles, answers of 80 to 300 tokens",
             "30 % of the questions are buttons or copied texts (equal to the byte, 38 topics, Zipf), 20 % ask the same in other words, 5 % nearly the same, 45 % are unique",
             "after 2 % of the equal ones 3 to 12 people send the same within the time of one answer",
-            "the bot sends the hint `cache: default`; answers live one hour",
+            "the bot sends the hints `domain: faq` and `cache: default`, in the last row `cache: semantic`; answers live one hour",
         ],
         naive: None,
         days: Some(1.0),
@@ -82,7 +82,7 @@ pub(super) fn calls(seed: u64) -> Vec<SimulatedCall> {
                 system: Arc::clone(&system),
                 turns: vec![SimulatedTurn::user(Arc::clone(&question))],
                 temperature: Some(0.2),
-                hints: json!({ "cache": "default" }),
+                hints: json!({ "cache": "default", "domain": "faq" }),
                 answer: Arc::clone(&text),
                 output_tokens: tokens,
             });
