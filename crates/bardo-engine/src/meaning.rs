@@ -27,6 +27,8 @@ pub(crate) use self::judge::{AuditCase, LiveTwin, text_of};
 
 /// Tokens of a question that the embedder reads.
 pub(crate) const QUESTION_TOKENS: usize = 128;
+/// Time beyond a deadline after which an embedder is no longer waited for.
+const GRACE: Duration = Duration::from_millis(2);
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// The last turn of a request, as the index has it.
@@ -131,7 +133,8 @@ impl MeaningCache {
     ) -> Result<SentenceVector, &'static str> {
         let vectors = self.vectors.get().ok_or("no_embedder")?;
         let made = vectors.vector(text, tokens_max, at_most);
-        tokio::time::timeout(at_most, made)
+        // An embedder that keeps its deadline says itself why it has none.
+        tokio::time::timeout(at_most + GRACE, made)
             .await
             .unwrap_or(Err("late"))
     }

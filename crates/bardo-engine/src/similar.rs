@@ -335,7 +335,8 @@ fn is_asked(call: &Call, slot: &CacheSlot, domain: Domain) -> bool {
     if slot.wish == Wish::Semantic {
         return true;
     }
-    if call.hints().cache.is_some() {
+    // A new answer is not looked for, and indexed as one that is.
+    if !matches!(call.hints().cache, None | Some(Wish::NoCache)) {
         return false;
     }
     match key_scope(call) {

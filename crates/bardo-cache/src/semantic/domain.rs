@@ -37,8 +37,10 @@ impl Domain {
             "static_reference",
             "faq",
             "docs",
+            "documentation",
             "support",
             "code",
+            "coding",
         ]) {
             Self::Reference
         } else if named(&["market", "market_analysis", "defi"]) {

@@ -71,20 +71,15 @@ pub(crate) fn stats_words(shown: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     let domains = shown["domains"].as_array().into_iter().flatten();
     for row in domains {
-        let (hits, agreed) = (count(&row["hits"]), count(&row["agreed"]));
-        let audits = count(&row["audits"]);
-        if hits + agreed + audits + count(&row["disagreed"]) == 0 {
+        let figures = ["hits", "agreed", "disagreed", "audits"].map(|name| count(&row[name]));
+        if figures.iter().sum::<u64>() == 0 {
             continue;
         }
-        let state = match row["serves"].as_bool() {
-            Some(true) => "serves",
-            _ => "stopped",
-        };
+        let [hits, agreed, disagreed, _] = figures;
         lines.push(format!(
-            "semantic  {}: {state}, {hits} hits, {audits} audits, {} of them disagree, error at most {:.2} %",
+            "semantic  {}: {hits} hits, {agreed} audits agreed, {disagreed} disagreed; it {}",
             row["domain"].as_str().unwrap_or_default(),
-            row["false_hits"],
-            row["error_bound"].as_f64().unwrap_or(1.0) * 100.0,
+            domain_words(row),
         ));
     }
     for (member, said) in [("guarded", "guard refused"), ("skipped", "not compared")] {
@@ -93,6 +88,22 @@ pub(crate) fn stats_words(shown: &Value) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Whether a domain serves, as the end of a sentence about it.
+fn domain_words(evidence: &Value) -> String {
+    if evidence["serves"] == true {
+        let bound = evidence["error_bound"].as_f64().unwrap_or(1.0) * 100.0;
+        format!(
+            "serves: {} of its last {} audits disagree, error at most {bound:.2} %",
+            evidence["false_hits"], evidence["audits"]
+        )
+    } else {
+        format!(
+            "is stopped: it serves again after {} more audits without disagreement",
+            evidence["audits_missing"]
+        )
+    }
 }
 
 /// An explanation as JSON.
@@ -145,16 +156,10 @@ pub(crate) fn explained_words(explained: &ExplainedCache) -> String {
         semantic.result, semantic.reason
     ));
     if let Some(report) = &semantic.evidence {
-        let state = match report.serves {
-            true => "serves",
-            false => "is stopped",
-        };
         text.push_str(&format!(
-            "domain    {} {state}: {} audits, {} of them disagree, error at most {:.2} %\n",
+            "domain    {} {}\n",
             semantic.domain,
-            report.audits,
-            report.disagreements,
-            report.bound * 100.0
+            domain_words(&evidence(report))
         ));
     }
     text

@@ -177,6 +177,30 @@ async fn a_key_says_for_its_silent_requests_whether_meaning_is_enough() {
 }
 
 #[tokio::test]
+async fn a_new_answer_that_a_request_wants_serves_the_question_from_then_on() {
+    let (mut purse, _) = purse(serving()).await;
+    purse.key.scopes.cache = Some(CacheScope::Semantic);
+    let ask = |text: &str, cache: Option<&str>| {
+        let mut body = asking(Dialect::Chat, "gpt-5.5", text, false);
+        body["bardo"] = json!({ "golem_id": "g", "cache": cache });
+        body
+    };
+    let made = cache_of(&purse, &ask(FIRST, Some("no-cache"))).await;
+    assert_eq!(made, ("miss".to_owned(), Some("no_cache".to_owned())));
+    let indexed = async {
+        while counts(&purse).entries == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let indexed = tokio::time::timeout(std::time::Duration::from_secs(20), indexed).await;
+    indexed.expect("the question is indexed");
+    assert_eq!(cache_of(&purse, &ask(SECOND, None)).await.0, "semantic");
+    // It is not served to one that wants a new one too.
+    let again = cache_of(&purse, &ask(SECOND, Some("no-cache"))).await;
+    assert_eq!(again.0, "miss");
+}
+
+#[tokio::test]
 async fn a_key_that_may_not_use_the_model_of_an_answer_does_not_get_it() {
     let (mut purse, _) = purse(serving()).await;
     cache_of(&purse, &with(&json!({}), FIRST)).await;
