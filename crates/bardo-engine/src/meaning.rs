@@ -21,7 +21,7 @@ use crate::cache_policy::SemanticPolicy;
 use crate::sentences::{SentenceVector, SentenceVectors};
 use crate::services::EventSink;
 
-use self::counts::Tally;
+use self::counts::MeaningTally;
 pub use self::counts::{DomainCounts, MeaningCounts};
 pub(crate) use self::judge::{AuditCase, LiveTwin, text_of};
 
@@ -59,7 +59,7 @@ impl MeaningQuestion {
 pub struct MeaningCache {
     index: Mutex<Index>,
     auditor: Mutex<HitAuditor>,
-    tally: Mutex<Tally>,
+    tally: Mutex<MeaningTally>,
     vectors: OnceLock<Arc<dyn SentenceVectors>>,
     sink: OnceLock<Arc<dyn EventSink>>,
     hasher: RandomState,

@@ -40,7 +40,7 @@ pub struct DomainCounts {
 
 /// Counters since the start of the process.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct MeaningTally {
     pub(super) misses: u64,
     skipped: BTreeMap<&'static str, u64>,
     guarded: BTreeMap<&'static str, u64>,
@@ -56,7 +56,7 @@ struct DomainTally {
     unjudged: u64,
 }
 
-impl Tally {
+impl MeaningTally {
     pub(super) fn skip(&mut self, reason: &'static str) {
         *self.skipped.entry(reason).or_default() += 1;
     }
