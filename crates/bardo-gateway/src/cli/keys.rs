@@ -47,6 +47,8 @@ pub(super) struct Create {
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
     #[command(flatten)]
+    rights: RightArgs,
+    #[command(flatten)]
     limits: LimitArgs,
     /// Tier: free, pro or golem.
     #[arg(long)]
@@ -57,6 +59,39 @@ pub(super) struct Create {
     /// Lifetime of the key, such as 30days [default: unlimited].
     #[arg(long, value_name = "DURATION", value_parser = super::duration)]
     expires: Option<Duration>,
+}
+
+/// Rights of a key, which never change.
+#[derive(Args)]
+struct RightArgs {
+    /// The key reads its own usage and balance, and makes no requests to models.
+    #[arg(long)]
+    read_only: bool,
+    /// Model that the key may use, such as gpt-5.5 or claude-*. Repeat for several.
+    #[arg(long = "model", value_name = "NAME")]
+    models: Vec<String>,
+    /// Backend that the key may use. Repeat for several.
+    #[arg(long = "backend", value_name = "NAME")]
+    backends: Vec<String>,
+    /// Network from which the key may be used, such as 10.0.0.0/8. Repeat for several.
+    #[arg(long = "ip", value_name = "NETWORK")]
+    networks: Vec<String>,
+}
+
+impl RightArgs {
+    /// The rights as scopes.
+    fn scopes(self) -> impl Iterator<Item = String> {
+        let named = |name: &'static str, values: Vec<String>| {
+            let values = values.into_iter();
+            values.map(move |value| format!("{name}={value}"))
+        };
+        let read_only = self.read_only.then(|| "read-only".to_owned());
+        read_only
+            .into_iter()
+            .chain(named("model", self.models))
+            .chain(named("backend", self.backends))
+            .chain(named("ip", self.networks))
+    }
 }
 
 /// Limits of a key.
@@ -309,18 +344,20 @@ const ALONE: &str = "the account of this read-only key is new, so the key shows 
                      existing account. For all keys: bardo-gateway usage --by key";
 
 fn create(args: Create) -> Result<(), CliFailure> {
-    check::check_backend_scopes(args.common.config.as_deref(), &args.scopes)
+    let scopes: Vec<String> = args
+        .scopes
+        .into_iter()
+        .chain(args.rights.scopes())
+        .chain(args.limits.scopes())
+        .collect();
+    check::check_backend_scopes(args.common.config.as_deref(), &scopes)
         .map_err(|reason| CliFailure::new("invalid", reason))?;
     let is_new = args.account.is_none();
     let spec = KeySpec {
         name: args.name,
         account: args.account,
         unseen: Unseen::of(args.create_account),
-        scopes: args
-            .scopes
-            .into_iter()
-            .chain(args.limits.scopes())
-            .collect(),
+        scopes,
         tier: args.tier,
         deposit: args.deposit_usd,
         expires_in: args.expires,

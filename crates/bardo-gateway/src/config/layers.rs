@@ -390,7 +390,7 @@ pub(crate) fn explain(path: &str, message: &str) -> String {
 
 /// A message of serde about a wrong type, in the words of the file.
 fn plain(message: &str) -> String {
-    if message == "invalid socket address syntax" {
+    if message == "invalid socket address syntax" || message.ends_with("expected socket address") {
         return "write address and port, such as `127.0.0.1:8402`".to_owned();
     }
     if let Some(name) = message.strip_prefix("missing field ") {

@@ -84,7 +84,6 @@ fn refusals_name_key_value_and_fix() {
 
 #[test]
 fn a_duration_without_a_unit_and_an_address_without_a_port_are_told_with_what_to_write() {
-    let refusal = |yaml| check(yaml, &[]).unwrap_err();
     for number in ["120", "'120'"] {
         let yaml = format!("upstream: {{ total_timeout: {number} }}");
         let told = check(&yaml, &[]).unwrap_err();
@@ -93,8 +92,11 @@ fn a_duration_without_a_unit_and_an_address_without_a_port_are_told_with_what_to
             "configuration: `upstream.total_timeout`: `120` has no unit; write \"120s\" for seconds, or \"120ms\""
         );
     }
-    let told = refusal("server: { listen: 127.0.0.1 }");
-    assert!(told.contains("`127.0.0.1:8402`"), "{told}");
+    for address in ["127.0.0.1", "8402"] {
+        let yaml = format!("server: {{ listen: {address} }}");
+        let told = check(&yaml, &[]).unwrap_err();
+        assert!(told.contains("`127.0.0.1:8402`"), "{told}");
+    }
 }
 
 #[test]

@@ -42,17 +42,17 @@ impl Problem {
     }
 
     pub(crate) fn unknown_endpoint(method: &http::Method, path: &str) -> Self {
-        let lacks = absent_api(path).map_or_else(String::new, |api| {
-            format!(
-                "this gateway has no API for {api}; send such requests to the provider itself. "
-            )
-        });
-        let message = format!(
-            "{lacks}no endpoint `{method} {}`; use POST /v1/chat/completions, /v1/messages, /v1/responses, /v1/completions, \
+        const SERVED: &str = "POST /v1/chat/completions, /v1/messages, /v1/responses, /v1/completions, \
              /v1/embeddings, /v1/messages/count_tokens, /v1/route/explain, or GET /v1/models, /v1/balance, /v1/usage, \
-             /v1/receipts/{{id}}, /v1/cache, /v1/caps, /v1/events",
-            path.chars().take(200).collect::<String>()
-        );
+             /v1/receipts/{id}, /v1/cache, /v1/caps, /v1/events";
+        let asked: String = path.chars().take(200).collect();
+        let message = match absent_api(path) {
+            Some(api) => format!(
+                "`{method} {asked}`: this gateway has no API for {api}; send such requests to the provider itself. \
+                 The gateway serves {SERVED}"
+            ),
+            None => format!("no endpoint `{method} {asked}`; use {SERVED}"),
+        };
         // Without a code of its own the dialects would say that a model is missing.
         let code = ErrorCode::UnknownEndpoint;
         Self::new(code, message).told_as(code.as_str())

@@ -406,7 +406,7 @@ fn misspelt_models_and_backends_are_noted_where_an_open_backend_takes_any_name()
 #[test]
 fn what_a_key_has_for_life_is_refused_with_what_to_do_and_a_new_key_shows_what_it_may_do() {
     let folder = Folder::new();
-    let create = ["keys", "create", "--name", "ci", "--scope", "model=gpt-5.5"];
+    let create = ["keys", "create", "--name", "ci", "--model", "gpt-5.5"];
     let more = ["--rpm", "2", "--expires", "30days"];
     let (code, out, err) = run(&folder, &[&create[..], &more].concat(), &[]);
     assert_eq!(code, 0, "{err}");
