@@ -137,6 +137,22 @@ const NAMED_LIKE: [&str; 7] = [
     "require",
     "allow_downgrade",
 ];
+/// Other names that clients try for hints whose loss would cost privacy or money, refused as those
+/// that are nearly right.
+const MEANT: [(&str, &str); 12] = [
+    ("privacy", "security_class"),
+    ("privacy_class", "security_class"),
+    ("privacy_level", "security_class"),
+    ("privacy_tier", "security_class"),
+    ("security", "security_class"),
+    ("security_level", "security_class"),
+    ("confidential", "security_class"),
+    ("tee", "security_class"),
+    ("e2ee", "security_class"),
+    ("budget", "max_cost_usd"),
+    ("budget_usd", "max_cost_usd"),
+    ("max_price_usd", "max_cost_usd"),
+];
 /// Words for a class of protection among required features, long enough to tell a slip.
 const PROTECTION_WORDS: [&str; 3] = ["privacy", "private", "confidential"];
 
@@ -517,7 +533,10 @@ fn protects(name: &str) -> Option<&'static str> {
         return PROTECTING.into_iter().find(|hint| hint == known);
     }
     let plain = name.to_ascii_lowercase().replace('-', "_");
-    near::nearest(&plain, NAMED_LIKE, SLIP)
+    let meant = MEANT.into_iter().find(|(tried, _)| *tried == plain);
+    meant
+        .map(|(_, hint)| hint)
+        .or_else(|| near::nearest(&plain, NAMED_LIKE, SLIP))
         // The unit at the end is easily forgotten.
         .or_else(|| near::nearest(&format!("{plain}_usd"), ["max_cost_usd"], SLIP))
 }

@@ -268,6 +268,10 @@ fn a_name_that_is_nearly_one_that_saves_privacy_or_money_is_refused_with_the_rig
         ("requires", "require"),
         ("alow_downgrade", "allow_downgrade"),
         ("profle", "profile"),
+        ("privacy", "security_class"),
+        ("Privacy-Class", "security_class"),
+        ("tee", "security_class"),
+        ("budget_usd", "max_cost_usd"),
     ] {
         let error = Hints::default()
             .body(&format!(r#"{{"{wrong}":"x"}}"#))
