@@ -217,6 +217,20 @@ mod tests {
         assert_eq!(known.counts(), counts);
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn news_of_other_processes_are_current_for_five_seconds_once_they_are_followed() {
+        let known = Invalidations::default();
+        assert!(known.is_current(), "there is no other process");
+        assert_eq!(known.applied(), None);
+        assert!(!known.is_current(), "nothing was heard yet");
+        known.apply(7);
+        assert_eq!(known.applied(), Some(7));
+        tokio::time::advance(CURRENT).await;
+        assert!(known.is_current());
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(!known.is_current());
+    }
+
     #[test]
     fn the_regime_of_an_operator_is_set_and_taken_back() {
         let known = Invalidations::default();

@@ -11,11 +11,15 @@ const POOL: &str = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2";
 
 /// Asks about a market; `about` is part of the prompt.
 fn ask(gateway: &Gateway, about: &str) -> Answer {
+    ask_in(gateway, about, "defi")
+}
+
+fn ask_in(gateway: &Gateway, about: &str, domain: &str) -> Answer {
     let text = "Some words and a few more words that fill this answer up to its end.";
     let script = json!({ "steps": [{ "text": text }] });
     let question = format!("About {about}. bardo-script: {script}");
     let mut body = Caller::Chat.request("gpt-5.5", &question, false);
-    body["bardo"] = json!({ "cache": "default", "domain": "defi" });
+    body["bardo"] = json!({ "cache": "default", "domain": domain });
     gateway.send(&Request::json("/v1/chat/completions", &body))
 }
 
@@ -137,4 +141,26 @@ fn an_event_at_one_gateway_empties_the_memory_of_another_that_shares_its_redis()
     });
     let stats = Request::get("/admin/cache").send(there.admin).json();
     assert_eq!(stats["entries"], 0, "{stats}");
+}
+
+#[test]
+fn a_gateway_that_cannot_hear_the_others_serves_no_stored_answers_about_a_market() {
+    let (sandbox, mut redis) = (Sandbox::start(), RedisServer::start().expect("Redis"));
+    let key = "an operator's secret of more than thirty-two bytes";
+    let shared = json!({ "redis_url": redis.url(), "redis_key": key });
+    let gateway = Gateway::start(&with(makers(&sandbox), "cache", shared));
+    let domain = |domain: &str| {
+        let answer = ask_in(&gateway, "stETH", domain);
+        let place = answer.header("x-bardo-cache");
+        place.expect("each answer has it").to_owned()
+    };
+    for name in ["defi", "docs"] {
+        eventually("it is stored", || (domain(name) == "hash").then_some(()));
+    }
+    redis.stop();
+    eventually("the market is too old", || {
+        (domain("defi") == "miss").then_some(())
+    });
+    assert_eq!(domain("defi"), "miss");
+    assert_eq!(domain("docs"), "hash");
 }
