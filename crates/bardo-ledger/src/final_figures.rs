@@ -50,7 +50,7 @@ impl ReceiptRecord {
     #[must_use]
     pub fn list_price(&self) -> Option<MicroUsd> {
         let (start, end) = cost(&self.json)?;
-        let mut members = Members(&self.json[start..end]);
+        let mut members = CostMembers(&self.json[start..end]);
         members.find_map(|member| match member.name {
             "list_price" => member.amount(),
             _ => None,
@@ -72,7 +72,7 @@ impl FinalFigures {
         let mut list_price = None;
         let mut text = String::with_capacity(json.len() + 64);
         text.push_str(&json[..start]);
-        for member in Members(&json[start..end]) {
+        for member in CostMembers(&json[start..end]) {
             if text.len() > start {
                 text.push(',');
             }
@@ -117,14 +117,14 @@ fn cost(json: &str) -> Option<(usize, usize)> {
 }
 
 /// A member of a flat object.
-struct Member<'a> {
+struct CostMember<'a> {
     /// The member as it is written.
     text: &'a str,
     name: &'a str,
     value: &'a str,
 }
 
-impl Member<'_> {
+impl CostMember<'_> {
     /// The value as an amount; `None` where it is none.
     fn amount(&self) -> Option<MicroUsd> {
         MicroUsd::from_usd(self.value.trim_matches('"')).ok()
@@ -132,12 +132,12 @@ impl Member<'_> {
 }
 
 /// The members of a flat object, none of whose names and values has a comma or a colon.
-struct Members<'a>(&'a str);
+struct CostMembers<'a>(&'a str);
 
-impl<'a> Iterator for Members<'a> {
-    type Item = Member<'a>;
+impl<'a> Iterator for CostMembers<'a> {
+    type Item = CostMember<'a>;
 
-    fn next(&mut self) -> Option<Member<'a>> {
+    fn next(&mut self) -> Option<CostMember<'a>> {
         if self.0.is_empty() {
             return None;
         }
@@ -155,7 +155,7 @@ impl<'a> Iterator for Members<'a> {
         };
         let bare = |name: &'a str| name.strip_prefix('"')?.strip_suffix('"');
         let name = bare(name).unwrap_or_default();
-        Some(Member { text, name, value })
+        Some(CostMember { text, name, value })
     }
 }
 
