@@ -44,7 +44,7 @@ async fn a_thread_stays_with_the_provider_that_keeps_threads() {
 }
 
 #[tokio::test]
-async fn a_request_of_which_translation_keeps_nothing_is_refused_by_its_block() {
+async fn a_part_that_translation_does_not_know_is_refused_by_its_place() {
     let bench = Bench::start();
     let asking = |content: Value| {
         json!({ "model": "gpt-5.5", "max_tokens": 1000,
@@ -59,7 +59,9 @@ async fn a_request_of_which_translation_keeps_nothing_is_refused_by_its_block() 
     assert_eq!(param, "messages[0].content[0].type");
     assert_eq!(bench.received().await, [""; 0]);
     let beside = asking(json!([{ "type": "text", "text": "Hi" }, unknown]));
-    assert!(bench.ask(Dialect::Anthropic, &beside).await.is_ok());
+    let (param, _) = refused(bench.ask(Dialect::Anthropic, &beside).await);
+    assert_eq!(param, "messages[0].content[1].type");
+    assert_eq!(bench.received().await, [""; 0]);
 }
 
 #[tokio::test]
