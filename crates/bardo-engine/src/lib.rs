@@ -19,6 +19,7 @@ mod caching;
 mod call;
 mod complete_answer;
 mod consumption;
+mod cost_limit;
 mod count;
 mod decision;
 mod deliver;

@@ -11,6 +11,7 @@ use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::PassedOver;
 
 use crate::call::Call;
+use crate::cost_limit;
 use crate::engine::Engine;
 use crate::entitle;
 use crate::error::EngineError;
@@ -24,7 +25,7 @@ use crate::receipt_builder::Passed;
 use crate::received::Task;
 use crate::routed::Routed;
 use crate::routing::{Ask, Question, allows_downgrade, is_open};
-use crate::settings::{self, Subject};
+use crate::settings::{PlannedSettings, Subject};
 use crate::snapshot::Snapshot;
 use crate::unseen::reasons_unseen;
 
@@ -338,17 +339,18 @@ impl Engine {
                 .as_ref()
                 .map_or(MarkPlan::USUAL, |cache| cache.plan()),
         };
-        let planned = match call.task() {
-            Task::Generate => settings::plan(subject, &self.memory)?,
-            Task::Embeddings | Task::CountTokens => settings::PlannedSettings::untouched(call),
-        };
         let searches = routed.is_some_and(|routed| routed.searches());
+        let price = price::of(call.snapshot(), &candidate, searches);
+        let planned = match call.task() {
+            Task::Generate => cost_limit::plan(subject, price.as_ref(), &self.memory)?,
+            Task::Embeddings | Task::CountTokens => PlannedSettings::untouched(call),
+        };
         let capabilities = &candidate.entry.capabilities;
         let reasons_unseen = call.task() == Task::Generate
             && (reasons_unseen(capabilities, &call.top(), wanted.is_some())
                 || self.health.reasons_unseen(&endpoint.name, &candidate.entry));
         Ok(Leg {
-            price: price::of(call.snapshot(), &candidate, searches),
+            price,
             prompt_bound: call.size().prompt.saturating_add(planned.added),
             output_bound: planned.output,
             settings: planned.settings,

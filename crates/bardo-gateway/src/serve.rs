@@ -42,7 +42,7 @@ const FIRST_PRICES: Duration = Duration::from_millis(200);
 /// The time limit for settling open requests at the end of the process.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time limit for settling open requests after a second stop signal.
-const SETTLE_TIMEOUT_FORCED: Duration = Duration::from_millis(800);
+const SETTLE_TIMEOUT_FORCED: Duration = Duration::from_secs(3);
 /// The time limit for background tasks after all requests have ended.
 const RUNTIME_SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(50);
 
@@ -180,7 +180,9 @@ fn serve(
 fn end(runtime: tokio::runtime::Runtime, engine: &Engine, patience: Duration) {
     let settled = async { tokio::time::timeout(patience, engine.drain_settler()).await };
     if runtime.block_on(settled).is_err() {
-        tracing::error!("the store does not answer; open holds stay until they expire");
+        tracing::error!(
+            "some requests were not settled in time; their holds stay until they expire"
+        );
     }
     runtime.shutdown_timeout(RUNTIME_SHUTDOWN_TIMEOUT);
     tracing::info!("stopped");

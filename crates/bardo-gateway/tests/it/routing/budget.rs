@@ -137,6 +137,35 @@ fn what_the_caller_pays_at_most_holds_for_the_cheaper_model_too() {
     assert_eq!(asked(&sandbox), [""; 0]);
 }
 
+#[test]
+fn no_request_costs_more_than_its_limit_whatever_its_profile_adds_to_the_prompt() {
+    let sandbox = Sandbox::start();
+    let till = till(&sandbox);
+    let gateway = till.open();
+    let key = till.key(&[&["--deposit-usd", "5"][..], &GOLEM].concat());
+    let mut answered = 0;
+    for subsystem in ["risk", "heartbeat_t1", "dream_rem", "context", "curator"] {
+        for most in ["0.0001", "0.0002", "0.0005", "0.002", "0.005"] {
+            let mut body = Caller::Chat.request("bardo/auto", "Sell it all?", false);
+            body["bardo"] = json!({ "subsystem": subsystem, "max_cost_usd": most });
+            let answer = gateway.send(&key.ask(Caller::Chat, &body));
+            if answer.status() == 400 {
+                continue;
+            }
+            assert_eq!(answer.status(), 200, "{subsystem} {}", answer.text());
+            answered += 1;
+            let (cost, spread) = (
+                micro(header(&answer, "x-bardo-cost")),
+                micro(header(&answer, "x-bardo-spread")),
+            );
+            let most = (most.parse::<f64>().expect("a number") * 1e6).round();
+            let cost = f64::from(u32::try_from(cost - spread).expect("a small amount"));
+            assert!(cost <= most, "{subsystem}: {cost} of {most}");
+        }
+    }
+    assert!(answered > 5, "{answered}");
+}
+
 /// Opus by its pinned name, with little in the account and, by the hints, little for the request.
 fn ask_pinned(gateway: &Gateway, key: &Key, backend: &str, hints: &Value) -> Answer {
     let mut body = Caller::Chat.request(&format!("{backend}/{OPUS}"), "Hello", false);

@@ -1,0 +1,97 @@
+//! The limit of a request's cost (`max_cost_usd`) for what its profile adds to the prompt. The
+//! choice of a backend does not know the text of a schema that a profile writes into the prompt, so
+//! each leg is checked once more, when its settings are known.
+
+use bardo_router::{Refusal, RefusalKind, RoutedCandidate};
+use bardo_types::model::Price;
+use bardo_types::money::MicroUsd;
+use bardo_types::privacy::SecurityClass;
+use bardo_types::usage::Usage;
+
+use crate::error::EngineError;
+use crate::memory::Memory;
+use crate::settings::{self, PlannedSettings, Subject};
+
+/// The shortest limit of output that leaves an answer a chance, in tokens.
+const SHORTEST_OUTPUT: u64 = 256;
+
+/// Plans the settings of a candidate within the caller's limit of the cost, which `price` is
+/// compared with. `None` as price: the candidate is not billed.
+///
+/// # Errors
+/// When the profile rules the model out, or the limit does not pay for the prompt and a short
+/// answer.
+pub(crate) fn plan(
+    subject: Subject<'_>,
+    price: Option<&Price>,
+    memory: &Memory,
+) -> Result<PlannedSettings, EngineError> {
+    let planned = settings::plan(subject, memory)?;
+    let call = subject.call;
+    let most = call.hints().route.as_ref();
+    let most = most.and_then(|route| route.max_cost_micro_usd);
+    let (Some(most), Some(price), Some(choice)) = (most, price, subject.choice) else {
+        return Ok(planned);
+    };
+    if planned.added == 0 {
+        return Ok(planned);
+    }
+    let capabilities = &subject.candidate.entry.capabilities;
+    let longest = match (planned.output, capabilities.max_output_tokens) {
+        (Some(own), 0) => own,
+        (Some(own), known) => own.min(known),
+        (None, 0) => call.snapshot().billing.unknown_output,
+        (None, known) => known,
+    };
+    let prompt = call.size().prompt.saturating_add(planned.added);
+    let choices = call.size().choices;
+    let pays = |output: u64| {
+        let usage = Usage {
+            fresh_input: prompt,
+            output: output.saturating_mul(choices),
+            // The dearer rate, as where the model thinks all the time.
+            reasoning: Some(output.saturating_mul(choices)),
+            ..Usage::default()
+        };
+        let cost = usage.cost(price).and_then(|cost| cost.charge());
+        cost.is_some_and(|cost| cost <= MicroUsd::new(most))
+    };
+    if pays(longest) {
+        return Ok(planned);
+    }
+    if call.size().output.is_some() || !pays(SHORTEST_OUTPUT) {
+        return Err(too_low(&subject));
+    }
+    let (mut fits, mut exceeds) = (SHORTEST_OUTPUT, longest);
+    while exceeds > fits + 1 {
+        let middle = fits + (exceeds - fits) / 2;
+        match pays(middle) {
+            true => fits = middle,
+            false => exceeds = middle,
+        }
+    }
+    let choice = RoutedCandidate {
+        max_output: Some(fits),
+        ..choice.clone()
+    };
+    let subject = Subject {
+        choice: Some(&choice),
+        ..subject
+    };
+    settings::plan(subject, memory)
+}
+
+fn too_low(subject: &Subject<'_>) -> EngineError {
+    EngineError::Refused {
+        model: subject.call.model().to_string(),
+        refusal: Box::new(Refusal {
+            kind: RefusalKind::Unsatisfiable,
+            class: SecurityClass::Standard,
+            missing: vec!["max_cost_usd".to_owned()],
+            lacks: Vec::new(),
+            advice: "`max_cost_usd` does not pay for the prompt with the settings of the profile and a short \
+                     answer; raise `max_cost_usd`, or lower `max_tokens`"
+                .to_owned(),
+        }),
+    }
+}
