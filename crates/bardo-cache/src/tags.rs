@@ -153,7 +153,10 @@ fn listed(names: BTreeSet<String>) -> Box<[Arc<str>]> {
     names.into_iter().map(Arc::from).collect()
 }
 
-fn is_address(word: &str) -> bool {
+/// Whether a word is an address of an EVM chain: `0x` and 40 hexadecimal digits, in any case. No
+/// other form is ever a tag.
+#[must_use]
+pub fn is_address(word: &str) -> bool {
     let digits = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
     digits.is_some_and(|digits| {
         digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())

@@ -180,9 +180,7 @@ fn serve(
 fn end(runtime: tokio::runtime::Runtime, engine: &Engine, patience: Duration) {
     let settled = async { tokio::time::timeout(patience, engine.drain_settler()).await };
     if runtime.block_on(settled).is_err() {
-        tracing::error!(
-            "some requests were not settled in time; their holds stay until they expire"
-        );
+        tracing::error!("not all requests are settled; their holds stay until they expire");
     }
     runtime.shutdown_timeout(RUNTIME_SHUTDOWN_TIMEOUT);
     tracing::info!("stopped");

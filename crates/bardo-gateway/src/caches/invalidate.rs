@@ -1,7 +1,7 @@
 //! Invalidation: an operator tells what has changed, and answers that depend on it are removed.
 
 use bardo_cache::store::Flush;
-use bardo_cache::tags::CacheTag;
+use bardo_cache::tags::{CacheTag, is_address};
 use bardo_cache::ttl::MarketRegime;
 use bardo_engine::{Engine, FlushCause, Invalidated};
 use bardo_types::ids::AccountId;
@@ -44,6 +44,11 @@ pub(crate) struct InvalidateOrder {
     pub(crate) regime: Option<String>,
 }
 
+/// The beginning of a wrong name, for an error.
+fn short(name: &str) -> String {
+    name.chars().take(64).collect()
+}
+
 impl InvalidateOrder {
     /// The flushes of an order for `account`, and their cause.
     ///
@@ -65,6 +70,12 @@ impl InvalidateOrder {
             for one in list.iter().map(|one| one.trim()) {
                 if one.is_empty() {
                     return Err(format!("`{name}` has an empty name"));
+                }
+                if name == "addresses" && !is_address(one) {
+                    return Err(format!(
+                        "`{}` is not an address; write 0x and 40 hexadecimal digits",
+                        short(one)
+                    ));
                 }
                 flushes.push(Flush::Tag(account.cloned(), make(one.into())));
             }

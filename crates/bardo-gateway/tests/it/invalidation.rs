@@ -84,6 +84,7 @@ fn an_event_on_a_chain_removes_what_names_its_address_and_a_regime_what_is_about
         json!({}),
         json!({ "chain": "base" }),
         json!({ "regime": "wild" }),
+        json!({ "addresses": ["hello"] }),
     ] {
         assert_eq!(invalidate(&gateway, &wrong).status(), 400, "{wrong}");
     }
