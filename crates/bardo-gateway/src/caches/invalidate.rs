@@ -194,10 +194,11 @@ mod tests {
 
     #[test]
     fn an_event_on_a_chain_names_what_depends_on_it() {
-        let event = order(json!({ "chain": "base", "pools": ["0xAB"], "tokens": ["eth"] }));
+        let pool = "0xC02aaa39b223FE8D0A0e5C4F27eAD9083C756Cc2";
+        let event = order(json!({ "chain": "base", "pools": [pool], "tokens": ["eth"] }));
         let tag = |tag| Flush::Tag(None, tag);
         let expected = vec![
-            tag(CacheTag::Pool("0xAB".into())),
+            tag(CacheTag::Pool(pool.into())),
             tag(CacheTag::Token("eth".into())),
         ];
         assert_eq!(event.flushes(None), Ok((expected, FlushCause::Chain)));
