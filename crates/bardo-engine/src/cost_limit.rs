@@ -8,6 +8,7 @@ use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::usage::Usage;
 
+use crate::decision;
 use crate::error::EngineError;
 use crate::memory::Memory;
 use crate::settings::{self, PlannedSettings, Subject};
@@ -33,7 +34,8 @@ pub(crate) fn plan(
     let (Some(most), Some(price), Some(choice)) = (most, price, subject.choice) else {
         return Ok(planned);
     };
-    if planned.added == 0 {
+    // A verification compares the limit with the largest cost of both its requests (`verify.rs`).
+    if planned.added == 0 || decision::is_verified(call) {
         return Ok(planned);
     }
     let capabilities = &subject.candidate.entry.capabilities;
