@@ -79,10 +79,13 @@ struct Failover<'a> {
     freely: u32,
     /// Nobody may be asked any more.
     over: bool,
+    /// A backend before could read the request.
+    was_readable: bool,
     /// The backends that cannot take the request at all.
     rejected: Vec<UnfitBackend>,
     last: Option<UpstreamFailure>,
-    /// A provider answered, and its answer must not be handed over.
+    /// The error of this request in place of an answer: a provider answered, and its answer must
+    /// not be handed over, or the request cannot be read.
     withheld: Option<EngineError>,
     /// The backend to call once more, and the moment for it.
     again: Option<Again>,
@@ -128,6 +131,7 @@ impl<'a> Failover<'a> {
             attempts: 0,
             freely: 0,
             over: false,
+            was_readable: false,
             rejected: Vec::new(),
             last: None,
             withheld: None,
@@ -158,7 +162,11 @@ impl<'a> Failover<'a> {
             return None;
         }
         let who = self.who(index);
-        let permit = self.permit(index, &who)?;
+        let Some(permit) = self.permit(index, &who) else {
+            // It might have read the request.
+            self.was_readable = true;
+            return None;
+        };
         let resilience = &self.call.snapshot().resilience;
         let now = Instant::now();
         // Backends that fail too are not all to be asked for every request that one has failed.
@@ -197,6 +205,12 @@ impl<'a> Failover<'a> {
     async fn ask(&mut self, index: usize, permit: CallPermit) -> Option<Delivering> {
         let shaped = match self.shaped(index) {
             Ok(shaped) => shaped,
+            // What the first backend cannot read goes to no other one, which may bill for it.
+            Err(error) if error.is_unreadable() && !self.was_readable => {
+                self.withheld = Some(error);
+                self.over = true;
+                return None;
+            }
             // Another backend may take what this one cannot.
             Err(error) => {
                 let leg = &self.plan.legs()[index];
@@ -204,6 +218,7 @@ impl<'a> Failover<'a> {
                 return None;
             }
         };
+        self.was_readable = true;
         let passed_over = self.passed_over(index);
         let mut reserved = self.life.take()?;
         reserved.record_mut().passed_over(passed_over);

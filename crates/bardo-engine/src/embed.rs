@@ -237,7 +237,8 @@ fn body(call: &Call, dialect: Dialect, model: &str) -> Result<Bytes, BadRequest>
 }
 
 fn wanted(call: &Call) -> Result<WantedVectors, BadRequest> {
-    serde_json::from_slice(call.body()).map_err(|error| bardo_wire::json::explain(&error))
+    serde_json::from_slice(call.body())
+        .map_err(|error| bardo_wire::json::explain(&error).unreadable())
 }
 
 fn encode(call: &Call, vectors: &[Vec<f32>]) -> Bytes {

@@ -237,6 +237,11 @@ fn able_words(able: &[String]) -> String {
 }
 
 impl EngineError {
+    /// Whether the request itself cannot be read, so that another backend does not help.
+    pub(crate) const fn is_unreadable(&self) -> bool {
+        matches!(self, Self::Invalid(refusal) if refusal.is_unreadable)
+    }
+
     /// This error, with the remaining limits of the caller if the error shows them.
     pub(crate) fn with_limits(mut self, left: Option<&Admission>) -> Self {
         let limits = match &mut self {

@@ -116,6 +116,11 @@ impl Engine {
         for (index, leg) in plan.legs().iter().enumerate() {
             let shaped = match shape(call, leg, Grant::default(), plan.said(), &self.memory) {
                 Ok(shaped) => shaped,
+                // What the first backend cannot read goes to no other one.
+                Err(error) if error.is_unreadable() && choices.is_empty() => {
+                    rejected.insert(0, UnfitBackend::leg(index, leg, error));
+                    break;
+                }
                 Err(error) => {
                     rejected.push(UnfitBackend::leg(index, leg, error));
                     continue;

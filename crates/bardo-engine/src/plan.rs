@@ -297,6 +297,8 @@ impl Engine {
         for candidate in candidates {
             match self.leg(call, routed.as_ref(), candidate.clone()) {
                 Ok(leg) => legs.push(Arc::new(leg)),
+                // What the first backend cannot read goes to no other one, which may bill for it.
+                Err(error) if error.is_unreadable() && legs.is_empty() => return Err(error),
                 // Another backend may take what this one cannot.
                 Err(error) => rejected.push(UnfitBackend {
                     place: legs.len(),

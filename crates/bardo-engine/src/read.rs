@@ -53,6 +53,9 @@ fn read(
         }
         check_numbers(received.dialect, &top)?;
     }
+    if received.task != Task::Embeddings {
+        check_conversation(received.dialect, &top)?;
+    }
     if received.task == Task::Embeddings && top.get("input").is_none() {
         let message = "`input` is required: a text or a list of texts";
         return Err(BadRequest::new("input", message).into());
@@ -127,6 +130,52 @@ fn require_limit(top: &TopLevel<'_>) -> Result<(), BadRequest> {
             "`max_tokens` is required in Messages requests",
         )),
         Some(_) => Ok(()),
+    }
+}
+
+/// Refuses a conversation that is no list of objects, which no provider can read, before a backend
+/// is chosen. Looks at the ends of the list alone: the rest is read where it is translated.
+fn check_conversation(dialect: Dialect, top: &TopLevel<'_>) -> Result<(), BadRequest> {
+    let (key, forms) = match dialect {
+        Dialect::Chat | Dialect::Anthropic => (
+            "messages",
+            r#"a list of messages, such as [{"role":"user","content":"Hello"}]"#,
+        ),
+        Dialect::Responses => (
+            "input",
+            r#"a text, or a list of items such as [{"role":"user","content":"Hello"}]"#,
+        ),
+        Dialect::Completions | Dialect::Gemini => return Ok(()),
+    };
+    let wrong = |what: &str| {
+        let refusal = BadRequest::new(key, format!("{what} must be {forms}"));
+        Err(refusal.unreadable())
+    };
+    let is_list_alone = key == "messages";
+    let json = match top.raw(key).map(<[u8]>::trim_ascii) {
+        // OpenRouter takes a `prompt` in place of messages.
+        None if !is_list_alone || top.member("prompt").is_some() => return Ok(()),
+        None => {
+            let refusal = BadRequest::new(key, format!("`{key}` is required: {forms}"));
+            return Err(refusal.unreadable());
+        }
+        Some(b"null") if !is_list_alone => return Ok(()),
+        Some([b'"', ..]) if !is_list_alone => return Ok(()),
+        Some(json) => json,
+    };
+    let Some(inner) = json
+        .strip_prefix(b"[")
+        .and_then(|json| json.strip_suffix(b"]"))
+    else {
+        return wrong(&format!("`{key}`"));
+    };
+    match inner.trim_ascii() {
+        [] if is_list_alone => {
+            let message = format!("`{key}` is empty; send at least one message");
+            Err(BadRequest::new(key, message).unreadable())
+        }
+        [] | [b'{', .., b'}'] => Ok(()),
+        _ => wrong(&format!("`{key}`, with an object as each entry,")),
     }
 }
 

@@ -173,21 +173,25 @@ impl RequestBody {
 
     fn decoded(&self, memory: &Memory) -> &Result<Arc<ChatRequest>, BadRequest> {
         self.neutral.get_or_init(|| {
-            let mut request = match (&self.earlier, self.task) {
-                (Earlier::Known(items, _), _) => {
-                    let body = responses::prepend_items(&self.body, items)?;
-                    table::decode_request(self.dialect, &body)?
-                }
-                (_, Task::Embeddings) => texts_to_embed(self.dialect, &self.top())?,
-                (_, Task::CountTokens) if self.dialect == Dialect::Anthropic => {
-                    anthropic::decode_count_request(&self.body)?
-                }
-                _ => table::decode_request(self.dialect, &self.body)?,
-            };
+            let mut request = self.decode().map_err(BadRequest::unreadable)?;
             request.extra.retain(|(name, _)| name != "bardo");
             memory.restore_calls(&self.account, &mut request);
             Ok(Arc::new(request))
         })
+    }
+
+    fn decode(&self) -> Result<ChatRequest, BadRequest> {
+        match (&self.earlier, self.task) {
+            (Earlier::Known(items, _), _) => {
+                let body = responses::prepend_items(&self.body, items)?;
+                table::decode_request(self.dialect, &body)
+            }
+            (_, Task::Embeddings) => texts_to_embed(self.dialect, &self.top()),
+            (_, Task::CountTokens) if self.dialect == Dialect::Anthropic => {
+                anthropic::decode_count_request(&self.body)
+            }
+            _ => table::decode_request(self.dialect, &self.body),
+        }
     }
 }
 

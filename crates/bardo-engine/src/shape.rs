@@ -357,6 +357,7 @@ fn written_anew(
         service: endpoint.service,
         capabilities: Arc::clone(&capabilities),
     };
+    table::check_parts(&request, dialect)?;
     refuse_unseen_images(&request, candidate)?;
     refuse_foreign_blocks_alone(&request, dialect)?;
     let mut encoded = encoded(dialect, &request, &target, leg.marks())?;

@@ -22,6 +22,9 @@ pub struct BadRequest {
     pub message: String,
     /// The code by which the caller's SDK handles this refusal itself, in its dialect's words.
     pub code: Option<&'static str>,
+    /// The request itself cannot be read: a member has a wrong form, or a content part a type that
+    /// no translation knows. Another model does not help.
+    pub is_unreadable: bool,
 }
 
 impl BadRequest {
@@ -32,6 +35,16 @@ impl BadRequest {
             param: param.into(),
             message: message.into(),
             code: None,
+            is_unreadable: false,
+        }
+    }
+
+    /// This refusal as one of a request that cannot be read.
+    #[must_use]
+    pub fn unreadable(self) -> Self {
+        Self {
+            is_unreadable: true,
+            ..self
         }
     }
 

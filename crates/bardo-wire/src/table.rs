@@ -97,6 +97,15 @@ pub fn end_stream(dialect: Dialect, view: &ErrorView<'_>, seen: &Observed, last:
     }
 }
 
+/// Checks the content of a request before it is written in `dialect`.
+///
+/// # Errors
+/// For the first content part whose type no translation knows, with its place and the types that
+/// are known. A request that stays in its own dialect may have parts of any type.
+pub fn check_parts(request: &ChatRequest, dialect: Dialect) -> Result<(), BadRequest> {
+    unknown_parts::check(request, dialect)
+}
+
 /// Writes a request for an upstream.
 ///
 /// # Errors
@@ -106,7 +115,6 @@ pub fn encode_request(
     request: &ChatRequest,
     target: &Target,
 ) -> Result<Encoded, BadRequest> {
-    unknown_parts::check(request, dialect)?;
     match dialect {
         Dialect::Anthropic => anthropic::encode_request(request, target),
         Dialect::Responses => responses::encode_request(request, target),
@@ -126,7 +134,6 @@ pub fn encode_marked(
     target: &Target,
     marks: MarkPlan,
 ) -> Result<Encoded, BadRequest> {
-    unknown_parts::check(request, dialect)?;
     match dialect {
         Dialect::Anthropic => anthropic::encode_marked(request, target, marks),
         _ => encode_request(dialect, request, target),

@@ -41,24 +41,10 @@ fn lossy() -> Vec<(&'static str, Value)> {
     let named = |number: usize| json!({ "type": "function", "function": { "name": format!("tool {number:06}") } });
     let list: Vec<Value> = (0..MANY / 4).map(named).collect();
     tools.insert("tools".into(), list.into());
-    let mut parts = base();
-    let part = |number: usize| json!({ "type": format!("unknown_{number:06}") });
-    let mut list: Vec<Value> = (0..MANY / 2).map(part).collect();
-    list.push(json!({ "type": "text", "text": "Hello" }));
-    // Such parts of a user are refused.
-    parts.insert(
-        "messages".into(),
-        json!([
-            { "role": "user", "content": "Hello" },
-            { "role": "assistant", "content": list },
-            { "role": "user", "content": "Go on." },
-        ]),
-    );
     [
         ("members", members),
         ("members of a tool", of_a_tool),
         ("names of tools", tools),
-        ("parts", parts),
     ]
     .map(|(name, body)| (name, body.into()))
     .into()
