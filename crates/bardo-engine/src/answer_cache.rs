@@ -69,7 +69,7 @@ impl CacheSkip {
         match self {
             Self::Off => "the cache is off",
             Self::Unreadable => "the request cannot be compared with others",
-            Self::Scope => "the scope of the cache is closed to the caller",
+            Self::Scope => "`cache.scope` allows no stored answers for this caller",
             Self::Circumstances => "the answer lacks something that the next one may have",
             Self::Flushed => "its entry was flushed while the answer was made",
             Self::Never(never) => never.explain(),
@@ -115,7 +115,12 @@ pub struct AnswerCache {
     last_resorts: AtomicU64,
     bypassed: [AtomicU64; REASONS],
     unstored: [AtomicU64; REASONS],
+    /// Why the last answers were not stored, each in the place that its key has.
+    reasons: Mutex<Vec<Option<(Key, CacheSkip)>>>,
 }
+
+/// Requests whose last answer was not stored that are remembered with the reason.
+const REMEMBERED: usize = 1_024;
 
 impl AnswerCache {
     /// An empty cache. `make_sealer` makes what encrypts answers of class `private`; without it none
@@ -138,6 +143,7 @@ impl AnswerCache {
             last_resorts: AtomicU64::new(0),
             bypassed: std::array::from_fn(|_| AtomicU64::new(0)),
             unstored: std::array::from_fn(|_| AtomicU64::new(0)),
+            reasons: Mutex::default(),
         }
     }
 
@@ -272,9 +278,26 @@ impl AnswerCache {
         self.bypassed[skip.place()].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts an answer that is not stored.
-    pub(crate) fn not_stored(&self, skip: CacheSkip) {
-        self.unstored[skip.place()].fetch_add(1, Ordering::Relaxed);
+    /// Counts an answer that was to be stored; `skip` is the reason why it is not. The reason is
+    /// remembered for the next request with the same key.
+    pub(crate) fn note_stored(&self, key: &Key, skip: Option<CacheSkip>) {
+        let mut reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(skip) = skip {
+            self.unstored[skip.place()].fetch_add(1, Ordering::Relaxed);
+            if reasons.is_empty() {
+                reasons.resize(REMEMBERED, None);
+            }
+        }
+        if let Some(place) = reasons.get_mut(remembered_at(key)) {
+            *place = skip.map(|skip| (*key, skip));
+        }
+    }
+
+    /// Why the last answer to a request was not stored; `None` where that is not known.
+    pub(crate) fn unstored_because(&self, key: &Key) -> Option<CacheSkip> {
+        let reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = reasons.get(remembered_at(key)).copied().flatten();
+        known.filter(|(of, _)| of == key).map(|(_, skip)| skip)
     }
 
     /// Counts a request that got the answer of another one while it was made.
@@ -303,6 +326,12 @@ impl AnswerCache {
             invalidations: self.invalidations.counts(),
         }
     }
+}
+
+/// The place of a key among those that are remembered.
+fn remembered_at(key: &Key) -> usize {
+    let [first, second, ..] = *key.as_bytes();
+    usize::from(u16::from_be_bytes([first, second])) % REMEMBERED
 }
 
 /// A store whose losses the index learns of.

@@ -22,6 +22,8 @@ pub(crate) struct CacheSlot {
     pub(crate) tags: Tags,
     /// The caller is an agent whose profile sets the temperature.
     pub(crate) has_profile: bool,
+    /// The request or its profile says how much the model thinks.
+    pub(crate) thinks: bool,
     /// Flushes of the process when the request was looked up.
     pub(crate) flushes: u64,
 }

@@ -8,7 +8,7 @@ use bardo_cache::scope::{CacheCaller, Scope};
 use bardo_cache::tags::Tags;
 use bardo_cache::ttl::AnswerKind;
 use bardo_profile::{Sources, wanted};
-use bardo_types::chat::ChatRequest;
+use bardo_types::chat::{ChatRequest, ReasoningRequest};
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::Quality;
 use bardo_types::privacy::SecurityClass;
@@ -91,6 +91,7 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         regime: call.hints().regime.or(policy.regime),
         tags,
         has_profile: setup.has_profile,
+        thinks: setup.thinks,
         flushes: 0,
     })
 }
@@ -150,6 +151,8 @@ struct Setup<'a> {
     /// The caller is an agent whose profile sets the temperature.
     has_profile: bool,
     temperature: Option<f64>,
+    /// The request or its profile says how much the model thinks.
+    thinks: bool,
 }
 
 impl<'a> Setup<'a> {
@@ -172,8 +175,10 @@ impl<'a> Setup<'a> {
         let by_profile = set.as_ref().and_then(|set| set.profile.temperature);
         Self {
             subsystem: subsystem.map(|row| &**row),
-            has_profile: is_golem(call) && set.is_some_and(|set| set.row.is_some()),
+            has_profile: is_golem(call) && set.as_ref().is_some_and(|set| set.row.is_some()),
             temperature: own.or(by_profile),
+            thinks: request.reasoning != ReasoningRequest::default()
+                || set.is_some_and(|set| set.profile.reasoning_effort.is_some()),
         }
     }
 }

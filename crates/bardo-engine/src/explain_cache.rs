@@ -33,7 +33,7 @@ pub struct ExplainedCache {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExplainedHash {
     /// `hit`, `no_entry`, `expired`, `scope`, or the reason why the layer has no part in the
-    /// request.
+    /// request, or did not store its last answer.
     pub result: &'static str,
     /// The layer has a part in the request.
     pub eligible: bool,
@@ -142,11 +142,18 @@ impl Engine {
             None if store.holds(&slot.key) => {
                 ("expired", "the stored answer has expired".to_owned(), None)
             }
-            None => (
-                "no_entry",
-                "no answer to the identical request is stored".to_owned(),
-                None,
-            ),
+            None => match self.cache.unstored_because(&slot.key) {
+                Some(skip) => {
+                    let why = skip.explain();
+                    let reason = format!("the last answer to this request was not stored: {why}");
+                    (skip.as_str(), reason, None)
+                }
+                None => (
+                    "no_entry",
+                    "no answer to the identical request is stored".to_owned(),
+                    None,
+                ),
+            },
         };
         ExplainedHash {
             result,
@@ -198,7 +205,7 @@ fn in_words(found: &Similar, serves: bool, threshold: f32) -> String {
         ),
         Similar::Hit { similarity, .. } => format!(
             "a stored question asks the same at similarity {similarity:.3}, but the domain is \
-            stopped: its audits do not prove yet that hits are right often enough"
+            stopped: too few checks so far show that its stored answers are right"
         ),
         Similar::Guarded {
             similarity,

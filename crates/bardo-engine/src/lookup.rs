@@ -16,6 +16,7 @@ use bardo_wire::table;
 use bytes::Bytes;
 
 use crate::answer::{Answer, Delivering, Whole};
+use crate::answer_cache::CacheSkip;
 use crate::answer_notes::NoNotes;
 use crate::answer_stages::AnswerStages;
 use crate::cache_slot::CacheSlot;
@@ -26,6 +27,7 @@ use crate::error::EngineError;
 use crate::lifecycle::{Admitted, Flowing, Lifecycle};
 use crate::limit::Limited;
 use crate::receipt_builder::{Passed, Served};
+use crate::received::Task;
 use crate::relay::{Conversion, Passthrough, ReplyStream, Transcode};
 use crate::shape::{Translation, unix_now};
 use crate::single_flight::Follower;
@@ -105,6 +107,15 @@ impl Engine {
     async fn cached(&self, limited: &mut Limited) -> Result<Option<FoundAnswer>, EngineError> {
         let call = limited.call();
         let only = wish(call) == Some(Wish::OnlyIfCached);
+        // Vectors and token counts are never stored, so the cache has nothing to do with them.
+        if call.task() != Task::Generate {
+            let why = "answers of this endpoint are never stored";
+            return if only {
+                Err(EngineError::NotCached { why })
+            } else {
+                Ok(None)
+            };
+        }
         let slot = match slot_of(call, &self.memory) {
             Ok(slot) => self.placed(call, slot),
             Err(skip) => {
@@ -129,12 +140,16 @@ impl Engine {
             return Err(EngineError::NotCached { why: NONE_STORED });
         }
         let has_expired = serves && self.cache.store().holds(&slot.key);
-        limited.missed(slot);
-        limited.cache_reason(match (serves, has_expired) {
+        let reason = match (serves, has_expired) {
             (true, true) => "expired",
-            (true, false) => "no_entry",
+            (true, false) => {
+                let unstored = self.cache.unstored_because(&slot.key);
+                unstored.map_or("no_entry", CacheSkip::as_str)
+            }
             (false, _) => "no_cache",
-        });
+        };
+        limited.missed(slot);
+        limited.cache_reason(reason);
         Ok(None)
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bardo_cache::entry::Fresh;
 use bardo_cache::policy::{CacheOffer, Never, may_store};
+use bardo_types::Degradation;
 use bardo_types::chat::StreamEvent;
 use bardo_types::ids::AccountId;
 use bardo_types::privacy::SecurityClass;
@@ -17,10 +18,12 @@ use crate::live::{AnswerOrigin, LiveAnswer};
 use crate::meaning::{AuditCase, MeaningQuestion};
 use crate::sentences::SentenceVector;
 
-/// Losses that another answer to the request may not have: they come of the moment, of money, or of
-/// the choice among backends.
-const BY_CHANCE: [&str; 8] = [
-    "max_tokens",
+/// Name of the loss that money limited the length of the answer.
+const LIMITED: &str = "max_tokens";
+
+/// Losses that another answer to the request may not have: they come of the moment, or of the choice
+/// among backends.
+const BY_CHANCE: [&str; 7] = [
     "fallback_backends",
     "model",
     "quality",
@@ -104,10 +107,8 @@ impl Recording {
             false => Err(CacheSkip::Never(Never::NoStore)),
         };
         let is_stored = stored.is_ok();
-        if let Err(skip) = stored
-            && self.slot.wish.stores()
-        {
-            self.cache.not_stored(skip);
+        if self.slot.wish.stores() {
+            self.cache.note_stored(&self.slot.key, stored.err());
         }
         let mut meaning = self.meaning.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(note) = meaning.take() else {
@@ -161,6 +162,12 @@ impl Recording {
         if origin.class != self.slot.class || origin.class > SecurityClass::Private {
             return Err(CacheSkip::Never(Never::Private));
         }
+        // An answer that ended by itself below its limit has the words of one without a limit,
+        // unless the room for thinking was made smaller with the limit.
+        let is_limited = receipt.degraded.iter().any(|lost| lost.feature == LIMITED);
+        if is_limited && self.slot.thinks {
+            return Err(CacheSkip::Circumstances);
+        }
         let is_by_chance = |feature: &str| BY_CHANCE.contains(&feature);
         let is_meant =
             self.models.is_empty() || self.models.iter().any(|one| **one == *origin.model);
@@ -192,7 +199,7 @@ impl Recording {
                 kind: self.slot.kind,
                 regime: self.slot.regime,
                 tags: self.slot.tags.clone(),
-                degraded: receipt.degraded.clone(),
+                degraded: lasting(&receipt.degraded),
                 now_ms,
             })
             .map_err(CacheSkip::Never)?;
@@ -205,6 +212,12 @@ impl Recording {
         }
         Ok(())
     }
+}
+
+/// The losses that a stored answer has for each caller: it is whole, so its limit is none.
+fn lasting(degraded: &[Degradation]) -> Vec<Degradation> {
+    let lasting = degraded.iter().filter(|lost| lost.feature != LIMITED);
+    lasting.cloned().collect()
 }
 
 impl Drop for Recording {

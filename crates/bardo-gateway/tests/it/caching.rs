@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::http::{Answer, Request};
-use crate::paying::till::{Till, header, micro};
+use crate::paying::till::{Key, Till, header, micro};
 use crate::rig::{Gateway, Sandbox, command, config, direct, makers, with};
 use crate::sse::Caller;
 
@@ -240,8 +240,7 @@ fn header_receipt_verb_and_page_agree_on_hits_misses_and_savings() {
     upstream["bill"] = json!(true);
     let till = Till::new(config(&[upstream]));
     let gateway = till.open();
-    // With less money the answers get a limit, and such answers are not stored.
-    let key = till.rich("50");
+    let key = till.rich("5");
     let (mut hits, mut misses, mut saved) = (0, 0, 0);
     for (mark, stream, cache) in [
         ("one", false, "default"),
@@ -308,4 +307,111 @@ fn header_receipt_verb_and_page_agree_on_hits_misses_and_savings() {
     ] {
         assert!(metrics.contains(&line), "{line}\n{metrics}");
     }
+}
+
+/// A gateway that bills a model, and a key of 5 USD, which is less than its longest answer costs.
+fn short_of_money(sandbox: &Sandbox) -> (Till, Gateway, Key) {
+    let mut upstream = direct("openai", &sandbox.at("/openai/v1"), &["gpt-5.5"]);
+    upstream["bill"] = json!(true);
+    let till = Till::new(config(&[upstream]));
+    let gateway = till.open();
+    let key = till.rich("5");
+    (till, gateway, key)
+}
+
+#[test]
+fn an_answer_that_ended_below_the_limit_of_a_small_balance_serves_a_large_one() {
+    let sandbox = Sandbox::start();
+    let (till, gateway, key) = short_of_money(&sandbox);
+    let body = Caller::Chat.request("gpt-5.5", &words("small"), false);
+    let send = || {
+        let request = key
+            .ask(Caller::Chat, &body)
+            .with("x-bardo-cache", "default");
+        gateway.send(&request)
+    };
+    let first = send();
+    assert_eq!(header(&first, "x-bardo-cache"), "miss");
+    assert_eq!(header(&first, "x-bardo-degraded"), "max_tokens");
+    assert_eq!(header(&send(), "x-bardo-cache"), "hash");
+    till.told(&[
+        "balance",
+        "deposit",
+        "--key",
+        &key.id,
+        "--usd",
+        "1000",
+        "--reference",
+        "r",
+    ]);
+    let rich = send();
+    assert_eq!(header(&rich, "x-bardo-cache"), "hash");
+    assert_eq!(rich.header("x-bardo-degraded"), None, "the answer is whole");
+    assert_eq!(
+        rich.json()["choices"][0]["message"]["content"],
+        first.json()["choices"][0]["message"]["content"]
+    );
+}
+
+#[test]
+fn an_answer_that_the_balance_cut_is_not_stored_and_the_next_miss_says_so() {
+    let sandbox = Sandbox::start();
+    let (_till, gateway, key) = short_of_money(&sandbox);
+    let cut =
+        json!({ "steps": [{ "text": "Some words that end at a limit.", "stop": "max_tokens" }] });
+    let mut thinks = Caller::Chat.request("gpt-5.5", &words("thinks"), false);
+    thinks["reasoning_effort"] = json!("low");
+    let cut = format!("Please. bardo-script: {cut}");
+    for (body, reason) in [
+        (Caller::Chat.request("gpt-5.5", &cut, false), "unfinished"),
+        (thinks, "circumstances"),
+    ] {
+        for expected in ["no_entry", reason, reason] {
+            let request = key
+                .ask(Caller::Chat, &body)
+                .with("x-bardo-cache", "default");
+            let answer = gateway.send(&request);
+            assert_eq!(answer.status(), 200, "{}", answer.text());
+            assert_eq!(header(&answer, "x-bardo-cache"), "miss");
+            assert_eq!(
+                header(&answer, "x-bardo-cache-reason"),
+                expected,
+                "{reason}"
+            );
+        }
+        let explained = key.sign(Request::json("/v1/cache/explain", &{
+            let mut body = body.clone();
+            body["bardo"] = json!({ "cache": "default" });
+            body
+        }));
+        let explained = gateway.send(&explained).json();
+        assert_eq!(explained["hash"]["result"], reason, "{explained}");
+        let words = explained["hash"]["reason"].as_str().expect("a reason");
+        assert!(words.contains("was not stored"), "{words}");
+    }
+}
+
+#[test]
+fn requests_that_never_have_a_stored_answer_are_not_counted_as_bypassed() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    let vectors = json!({ "model": "local/all-MiniLM-L6-v2", "input": "Hello" });
+    let vectors = Request::json("/v1/embeddings", &vectors);
+    assert_eq!(gateway.send(&vectors).status(), 200);
+    let count = json!({
+        "model": "claude-sonnet-5-5", "messages": [{ "role": "user", "content": "Hello" }],
+    });
+    let count = Request::json("/v1/messages/count_tokens", &count);
+    assert_eq!(gateway.send(&count).status(), 200);
+    let stats = verb(&gateway, &["stats"]);
+    assert!(
+        stats["bypassed"]
+            .as_object()
+            .is_none_or(serde_json::Map::is_empty),
+        "{stats}"
+    );
+    let only = vectors.with("x-bardo-cache", "only-if-cached");
+    let refused = gateway.send(&only);
+    assert_eq!(refused.status(), 412, "{}", refused.text());
+    assert!(refused.text().contains("endpoint"), "{}", refused.text());
 }
