@@ -33,6 +33,8 @@ pub struct Call {
     received_at: Instant,
     received_at_ms: u64,
     read_in: Duration,
+    /// The limit of costs is a part of the caller's.
+    is_part: bool,
 }
 
 /// The members of a request that the first scan of its body has read.
@@ -76,6 +78,7 @@ impl Call {
             received_at: at,
             received_at_ms: at_ms,
             read_in: at.elapsed(),
+            is_part: false,
         }
     }
 
@@ -94,6 +97,19 @@ impl Call {
             client_request_id: None,
             ..self.clone()
         }
+    }
+
+    /// A copy of the request with a part of its limit of costs, in 10⁻⁶ USD; `None`: without one.
+    pub(crate) fn within_cost(&self, most: Option<u64>) -> Self {
+        let mut part = self.clone();
+        part.hints.route.get_or_insert_default().max_cost_micro_usd = most;
+        part.is_part = true;
+        part
+    }
+
+    /// Whether the limit of costs is a part of the caller's, for one of two requests.
+    pub(crate) fn is_part(&self) -> bool {
+        self.is_part
     }
 
     /// The call for the account of another, paid by the owner of the gateway.

@@ -34,8 +34,8 @@ pub(crate) fn plan(
     let (Some(most), Some(price), Some(choice)) = (most, price, subject.choice) else {
         return Ok(planned);
     };
-    // A verification compares the limit with the largest cost of both its requests (`verify.rs`).
-    if planned.added == 0 || decision::is_verified(call) {
+    // A verification first compares the limit with the cost of both its requests (`two_plans.rs`).
+    if planned.added == 0 || (decision::is_verified(call) && !call.is_part()) {
         return Ok(planned);
     }
     let capabilities = &subject.candidate.entry.capabilities;

@@ -103,6 +103,7 @@ mod steps;
 mod stores;
 mod tokenizer;
 mod trace;
+mod two_plans;
 mod unseen;
 mod usage_figures;
 mod verify;

@@ -39,15 +39,19 @@ impl Engine {
         self: Arc<Self>,
         limited: Limited,
     ) -> Result<Answer, EngineError> {
-        let is_verified = decision::is_verified(limited.call());
+        let verified = decision::is_verified(limited.call());
+        let verified = verified.then(|| Box::new(limited.call().clone()));
         let screened = self.screen(limited).await?;
         let prepared = self.prepare(screened).await;
-        let planned = self.plan(prepared)?;
+        let planned = self.plan(prepared).map_err(|error| match &verified {
+            Some(call) => self.refused_for_two(call, error),
+            None => error,
+        })?;
         if planned.call().task() == Task::CountTokens {
             // Boxed as all that few requests need: the future of every request has room for it.
             return Box::pin(self.count(planned)).await;
         }
-        if is_verified {
+        if verified.is_some() {
             return Box::pin(self.answer_verified(planned)).await;
         }
         let (found, twin) = self.semantic_lookup(planned).await;

@@ -7,13 +7,9 @@
 
 use std::sync::Arc;
 
-use bardo_router::{Candidate, Refusal, RefusalKind, Router};
 use bardo_types::Degradation;
-use bardo_types::hints::RouteHints;
 use bardo_types::ids::RequestId;
-use bardo_types::model::Service;
 use bardo_types::money::MicroUsd;
-use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{DecisionVerification, VerificationResult};
 
 use crate::answer::{Answer, BOOKS_WAIT, Delivering};
@@ -23,7 +19,7 @@ use crate::error::EngineError;
 use crate::leg::Leg;
 use crate::plan::{Plan, Planned};
 use crate::reserve::Funded;
-use crate::routing::Question;
+use crate::two_plans::{lead, takes_part, unavailable};
 
 /// The name of what an unverified answer lacks.
 const FEATURE: &str = "verification";
@@ -42,8 +38,8 @@ impl Engine {
     ) -> Result<Answer, EngineError> {
         let (limited, plan) = planned.into_parts();
         let accepts = accepts_degraded(limited.call());
-        let second = match self.second(limited.call(), &plan).await {
-            Ok(second) => second,
+        let (plan, second) = match self.second(limited.call(), &plan).await {
+            Ok((shared, second)) => (shared.unwrap_or(plan), second),
             Err(error) if accepts => {
                 let first = self.reserve(Planned::new(limited, plan)).await?;
                 return self.unverified(first, &error).await;
@@ -61,98 +57,22 @@ impl Engine {
     }
 
     /// The second request with its plan: the same question to a model of another maker, at another
-    /// backend than the first one's.
-    async fn second(&self, call: &Call, plan: &Plan) -> Result<Planned, EngineError> {
-        let lead = lead(call, plan)?;
+    /// backend than the first one's. Before it, the plan of the first request within its part of a
+    /// limit of costs, where it has to change for that.
+    async fn second(
+        &self,
+        call: &Call,
+        plan: &Plan,
+    ) -> Result<(Option<Plan>, Planned), EngineError> {
+        lead(call, plan)?;
         let id = format!("{}{SECOND}", call.request_id());
         let id =
             RequestId::parse(&id).map_err(|_| unavailable("the id of the request is too long"))?;
         let mut limited = self.limit(call.again_as(id)).await?;
-        let plan = self.second_plan(limited.call(), plan, &lead)?;
+        let (first, plan) = self.plans_of_both(limited.call(), plan)?;
         let (plan, seed) = self.take_seed(limited.call(), plan)?;
         limited.planned(plan.legs(), seed);
-        Ok(Planned::new(limited, plan))
-    }
-
-    fn second_plan(&self, call: &Call, plan: &Plan, lead: &Leg) -> Result<Plan, EngineError> {
-        let snapshot = call.snapshot();
-        let is_other = |candidate: &Candidate| {
-            candidate.backend != lead.candidate.backend
-                && takes_part(snapshot.endpoint(candidate).service)
-                && snapshot
-                    .roster()
-                    .has_other_maker(candidate, &lead.candidate)
-        };
-        let none = || {
-            unavailable(
-                "no allowed backend has a model of another maker that meets the same requirements",
-            )
-        };
-        let chosen = |hints: &RouteHints| {
-            let question = Question {
-                model: "bardo/auto",
-                hints: Some(hints),
-                only: Some(&is_other),
-                ..Question::of(call, &self.memory)
-            };
-            let routed = self.route(&question, &mut Router::route);
-            routed.and_then(|routed| self.plan_of(call, routed, Vec::new()))
-        };
-        let mut hints = hints(call, lead);
-        let second = match hints.max_cost_micro_usd.take() {
-            None => chosen(&hints).map_err(|_| none())?,
-            Some(most) => {
-                let left = dearest(call, plan).and_then(|dearest| most.checked_sub(dearest.get()));
-                hints.max_cost_micro_usd = left.filter(|left| *left > 0);
-                let affordable = hints.max_cost_micro_usd.map(|_| chosen(&hints));
-                match affordable {
-                    Some(Ok(second)) => second,
-                    _ => {
-                        hints.max_cost_micro_usd = None;
-                        let second = chosen(&hints).map_err(|_| none())?;
-                        return Err(self.too_little(call, plan, &second));
-                    }
-                }
-            }
-        };
-        // The other backends stay with the first request.
-        let backend = second.first().candidate.backend;
-        let kept = second.kept(|leg| leg.candidate.backend == backend && leg.holds_back(call));
-        kept.ok_or_else(|| {
-            unavailable("the answer of the second model cannot be checked against the schema")
-        })
-    }
-
-    /// The refusal of a request whose own limit of costs does not pay for two models.
-    fn too_little(&self, call: &Call, plan: &Plan, second: &Plan) -> EngineError {
-        let mut hints = call.hints().route.as_deref().cloned().unwrap_or_default();
-        hints.max_cost_micro_usd = None;
-        hints.warnings.clear();
-        let question = Question {
-            hints: Some(&hints),
-            ..Question::of(call, &self.memory)
-        };
-        // The limit also made the answer of the first model shorter.
-        let routed = self.route(&question, &mut Router::route);
-        let whole = routed.and_then(|routed| self.plan_of(call, routed, Vec::new()));
-        let first = whole.map_or_else(|_| dearest(call, plan), |whole| dearest(call, &whole));
-        let needed = first
-            .zip(dearest(call, second))
-            .and_then(|(first, second)| first.checked_add(second));
-        let raise = needed.map_or_else(String::new, |needed| format!(" to {needed} USD"));
-        EngineError::Refused {
-            model: call.model().to_string(),
-            refusal: Box::new(Refusal {
-                kind: RefusalKind::Unsatisfiable,
-                class: SecurityClass::Standard,
-                missing: vec!["max_cost_usd".to_owned()],
-                lacks: Vec::new(),
-                advice: format!(
-                    "`max_cost_usd` must pay for two models, because a second model verifies the decision; \
-                     raise `max_cost_usd`{raise}, or lower `max_tokens`"
-                ),
-            }),
-        }
+        Ok((first, Planned::new(limited, plan)))
     }
 
     /// Asks the first model alone. Its answer says that it is not verified.
@@ -266,43 +186,6 @@ impl Engine {
     }
 }
 
-/// The first leg of a plan that takes part in a verification.
-fn lead(call: &Call, plan: &Plan) -> Result<Arc<Leg>, EngineError> {
-    if call.principal().settles_first() {
-        return Err(unavailable(
-            "a request that is paid for by itself pays for one model",
-        ));
-    }
-    if call.size().choices > 1 {
-        return Err(unavailable("the request asks for several answers"));
-    }
-    let mut legs = plan.legs().iter();
-    let lead = legs.find(|leg| takes_part(leg.endpoint.service) && leg.holds_back(call));
-    let none = || unavailable("no backend of the requested model takes part in verification");
-    lead.cloned().ok_or_else(none)
-}
-
-/// Whether a service takes part: those whose models anybody can compare. Venice and local servers do
-/// not.
-const fn takes_part(service: Service) -> bool {
-    !matches!(service, Service::Venice | Service::Local)
-}
-
-/// The hints of the second request: any model, at least as well protected.
-fn hints(call: &Call, lead: &Leg) -> RouteHints {
-    let mut hints = call.hints().route.as_deref().cloned().unwrap_or_default();
-    hints.intent.model = None;
-    hints.warnings.clear();
-    hints.remembered_class = hints.remembered_class.max(Some(lead.effective_class()));
-    hints
-}
-
-/// The largest cost of a request at any leg of a plan, without the spread; `None` where no leg has
-/// a price.
-fn dearest(call: &Call, plan: &Plan) -> Option<MicroUsd> {
-    plan.legs().iter().map(|leg| leg.most(call)).max().flatten()
-}
-
 /// The plan of the first request without the backends and makers of the second one, so that no
 /// failover makes both answers come from one of them.
 fn narrowed(call: &Call, plan: Plan, second: &[Arc<Leg>]) -> Plan {
@@ -352,13 +235,6 @@ fn alone() -> DecisionVerification {
         other_cost: None,
         is_second: false,
         delivered: true,
-    }
-}
-
-fn unavailable(reason: &str) -> EngineError {
-    EngineError::Unverified {
-        reason: reason.to_owned(),
-        is_sent: false,
     }
 }
 

@@ -46,4 +46,5 @@ mod sse;
 mod timeouts;
 mod told;
 mod unread;
+mod unreadable;
 mod vectors;

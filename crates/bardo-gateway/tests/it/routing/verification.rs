@@ -442,6 +442,56 @@ fn a_limit_of_costs_that_does_not_pay_for_two_models_is_refused_with_the_amount_
 }
 
 #[test]
+fn a_limit_of_costs_is_shared_by_both_answers_and_never_exceeded() {
+    let sandbox = Sandbox::start();
+    let upstream = second("Proceed");
+    let till = Till::new(settings(&sandbox, &upstream));
+    let gateway = till.open();
+    let key = till.rich("1000");
+    let mut number = numbers();
+    let (mut answered, mut limited) = (0, 0);
+    let mut amounts = std::collections::BTreeSet::new();
+    for turn in 0..60 {
+        let most = 1 + number(if turn % 2 == 0 { 20_000 } else { 200_000 });
+        let hints = json!({ "max_cost_usd": usd(most) });
+        let body = question(Caller::Chat, "Proceed", &hints, false);
+        let answer = send(&gateway, &key, Caller::Chat, &body);
+        let place = format!("{most}: {}", answer.text());
+        if answer.status() != 200 {
+            assert_eq!(answer.status(), 400, "{place}");
+            let message = answer.json()["error"]["message"].to_string();
+            assert!(message.contains("two models"), "{place}");
+            amounts.insert(largest(&message));
+            continue;
+        }
+        answered += 1;
+        let degraded = answer.header("x-bardo-degraded").unwrap_or_default();
+        limited += u32::from(degraded.contains("max_tokens"));
+        let id = header(&answer, "x-bardo-request-id");
+        let costs = [id.to_owned(), format!("{id}_verify")].map(|id| {
+            let receipt = kept(&gateway, &key, &id);
+            micro(
+                receipt["cost"]["provider_cost"]
+                    .as_str()
+                    .expect("an amount"),
+            )
+        });
+        assert!(costs.iter().sum::<u64>() <= most, "{costs:?} {place}");
+    }
+    assert!(answered > 20 && limited > 10, "{answered} {limited}");
+    assert_eq!(
+        amounts.len(),
+        1,
+        "the old limit has no part in it: {amounts:?}"
+    );
+    let needed = amounts.first().copied().expect("an amount");
+    let hints = json!({ "max_cost_usd": usd(needed) });
+    let body = question(Caller::Chat, "Proceed", &hints, false);
+    let enough = send(&gateway, &key, Caller::Chat, &body);
+    assert_eq!(enough.status(), 200, "{needed}: {}", enough.text());
+}
+
+#[test]
 fn no_second_model_is_asked_where_less_is_at_stake_or_the_owner_does_not_want_it() {
     let sandbox = Sandbox::start();
     let upstream = second("Abort");
