@@ -1,14 +1,14 @@
 //! Prints what the model in the program costs: load time, memory, and CPU time per text.
 //!
-//! `cargo run --release -p bardo-embed --example measure`. CPU time is that of the whole process,
-//! so the figures hold on a busy machine too.
+//! `cargo run --release -p bardo-embed --example measure [TOKENS...]`. CPU time is that of the
+//! whole process, so the figures hold on a busy machine too.
 #![allow(clippy::print_stdout)]
 
 use std::time::{Duration, Instant};
 
 use bardo_embed::{Embedder, ModelSpec};
 
-const ROUNDS: usize = 60;
+const ROUNDS: usize = 200;
 const LONG: Duration = Duration::from_secs(120);
 
 #[tokio::main(flavor = "current_thread")]
@@ -23,7 +23,15 @@ async fn main() {
         cpu_time() - cpu
     );
     memory("with the model");
-    for tokens in [8, 16, 32, 64, 128, 256] {
+    let wanted: Vec<usize> = std::env::args()
+        .skip(1)
+        .filter_map(|count| count.parse().ok())
+        .collect();
+    let wanted = match wanted[..] {
+        [] => vec![8, 16, 32, 64, 128, 256],
+        _ => wanted,
+    };
+    for tokens in wanted {
         let mut clocks = Vec::new();
         let mut cpus = Vec::new();
         for round in 0..ROUNDS {

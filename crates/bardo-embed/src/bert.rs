@@ -2,21 +2,25 @@
 //!
 //! `model/make.py` describes what the weights are and how they were made.
 
-use std::collections::HashMap;
+mod rows;
 
-use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix, QuantParams};
-use rten_simd::{SimdOp as _, SimdUnaryOp as _};
+use std::collections::HashMap;
+use std::marker::PhantomData;
+
+use rten_gemm::{GemmError, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
+use rten_simd::SimdOp as _;
 use rten_tensor::NdTensorView;
-use rten_vecmath::{
-    ExtendInit as _, Gelu, MinMax, Normalize, NormalizeOptions, Quantize, Softmax, Sum,
-    SumSquareSub,
-};
+use rten_vecmath::Softmax;
+
+use rows::{Add, Finish, NormRows, QuantizedRows, Rescale, Store, StoreGelu};
 
 const LAYERS: usize = 6;
 const HIDDEN: usize = 384;
 const HEADS: usize = 12;
 const HEAD: usize = HIDDEN / HEADS;
-const EPSILON: f32 = 1e-12;
+const WIDE: usize = 4 * HIDDEN;
+/// Tokens that pass a layer together: their numbers stay in the cache of a core.
+const BLOCK: usize = 64;
 
 const WEIGHTS: &[u8] = include_bytes!("../model/all-MiniLM-L6-v2-int8.onnx.data");
 const INDEX: &str = include_str!("../model/all-MiniLM-L6-v2-int8.index");
@@ -32,6 +36,25 @@ pub(crate) struct Bert {
     positions: &'static [u8],
     normed: Norm,
     layers: Vec<EncoderLayer>,
+    room: Room,
+}
+
+/// Memory of a run, kept for the next one.
+#[derive(Default)]
+struct Room {
+    scratch: Scratch,
+    joined: Vec<f32>,
+    mixed: Vec<f32>,
+    wide: Vec<f32>,
+    shares: Vec<f32>,
+    own: Vec<f32>,
+}
+
+/// Memory of one product of matrices.
+#[derive(Default)]
+struct Scratch {
+    input: QuantizedRows,
+    product: Vec<i32>,
 }
 
 struct EncoderLayer {
@@ -49,8 +72,9 @@ struct Linear {
     /// Factors of the inputs, where some are far larger than the rest.
     balance: Option<Vec<f32>>,
     scales: Vec<f32>,
+    /// Sums of the columns, multiplied by their scales.
+    sums: Vec<f32>,
     bias: Vec<f32>,
-    zeros: Vec<i8>,
 }
 
 struct Norm {
@@ -92,12 +116,20 @@ impl WeightIndex {
         let bytes = self.bytes(&format!("{name}.weight"))?;
         let weight: Vec<i8> = bytes.iter().map(|byte| byte.cast_signed()).collect();
         let bias = self.floats(&format!("{name}.bias"))?;
+        let scales = self.floats(&format!("{name}.scale"))?;
+        let mut sums = vec![0; bias.len()];
+        for row in weight.chunks_exact(bias.len()) {
+            for (sum, value) in sums.iter_mut().zip(row) {
+                *sum += i32::from(*value);
+            }
+        }
+        let sums = sums.iter().zip(&scales);
         let shape = [weight.len() / bias.len(), bias.len()];
         Some(Linear {
             packed: integers.prepack_b(NdTensorView::from_data(shape, &weight[..])),
             balance: self.floats(&format!("{name}.balance")),
-            scales: self.floats(&format!("{name}.scale"))?,
-            zeros: vec![0; bias.len()],
+            sums: sums.map(|(&sum, scale)| sum as f32 * scale).collect(),
+            scales,
             bias,
         })
     }
@@ -134,20 +166,22 @@ impl Bert {
             layers: (0..LAYERS).map(layer).collect::<Option<_>>()?,
             floats: GemmExecutor::new(),
             integers,
+            room: Room::default(),
         })
     }
 
     /// The states of all tokens after the last layer, [`HIDDEN`] numbers each. `ids` are at most
     /// 512 numbers of the vocabulary.
-    pub(crate) fn states(&self, ids: &[u32]) -> Result<Vec<f32>, String> {
+    pub(crate) fn states(&mut self, ids: &[u32]) -> Result<Vec<f32>, String> {
         let mut states = self
             .embedded(ids)
             .ok_or("a token is not in the vocabulary of the model")?;
+        let mut room = std::mem::take(&mut self.room);
         for layer in &self.layers {
-            states = self
-                .layer(layer, states)
+            self.layer(layer, &mut states, &mut room)
                 .map_err(|error| error.to_string())?;
         }
+        self.room = room;
         Ok(states)
     }
 
@@ -166,30 +200,51 @@ impl Bert {
         Some(states)
     }
 
+    /// Replaces the states of all tokens by those after one layer.
     fn layer(
         &self,
         layer: &EncoderLayer,
-        states: Vec<f32>,
-    ) -> Result<Vec<f32>, rten_gemm::GemmError> {
-        let mixed = self.attention(&layer.query_key_value.apply(&self.integers, &states)?)?;
-        let mut middle = layer.attended.apply(&self.integers, &mixed)?;
-        add(&mut middle, &states);
-        layer.norm1.apply(&mut middle);
-        let mut wide = layer.wide.apply(&self.integers, &middle)?;
-        Gelu {}.map_mut(&mut wide);
-        let mut states = layer.narrow.apply(&self.integers, &wide)?;
-        add(&mut states, &middle);
-        layer.norm2.apply(&mut states);
-        Ok(states)
+        states: &mut [f32],
+        room: &mut Room,
+    ) -> Result<(), GemmError> {
+        let integers = &self.integers;
+        grow(&mut room.joined, 3 * states.len());
+        for (to, from) in room.joined[..3 * states.len()]
+            .chunks_mut(BLOCK * 3 * HIDDEN)
+            .zip(states.chunks(BLOCK * HIDDEN))
+        {
+            let linear = &layer.query_key_value;
+            linear.apply::<Store>(integers, from, to, &mut room.scratch)?;
+        }
+        self.attention(states.len() / HIDDEN, room)?;
+        let scratch = &mut room.scratch;
+        for (states, mixed) in states
+            .chunks_mut(BLOCK * HIDDEN)
+            .zip(room.mixed.chunks(BLOCK * HIDDEN))
+        {
+            let mixed = &mixed[..states.len()];
+            let (attended, wide_in, narrow) = (&layer.attended, &layer.wide, &layer.narrow);
+            attended.apply::<Add>(integers, mixed, states, scratch)?;
+            layer.norm1.apply(states);
+            grow(&mut room.wide, BLOCK * WIDE);
+            let wide = &mut room.wide[..states.len() / HIDDEN * WIDE];
+            wide_in.apply::<StoreGelu>(integers, states, wide, scratch)?;
+            narrow.apply::<Add>(integers, wide, states, scratch)?;
+            layer.norm2.apply(states);
+        }
+        Ok(())
     }
 
-    /// Mixes the values of all tokens by the likeness of queries and keys, head by head.
-    fn attention(&self, joined: &[f32]) -> Result<Vec<f32>, rten_gemm::GemmError> {
-        let tokens = joined.len() / (3 * HIDDEN);
+    /// Mixes the values of all tokens by the likeness of queries and keys, head by head: from
+    /// `room.joined` to `room.mixed`.
+    fn attention(&self, tokens: usize, room: &mut Room) -> Result<(), GemmError> {
+        grow(&mut room.mixed, tokens * HIDDEN);
+        grow(&mut room.shares, tokens * tokens);
+        grow(&mut room.own, tokens * HEAD);
+        let joined = &room.joined[..tokens * 3 * HIDDEN];
         let joined = NdTensorView::from_data([tokens, 3 * HIDDEN], joined);
-        let mut mixed = vec![0.0; tokens * HIDDEN];
-        let mut shares = vec![0.0; tokens * tokens];
-        let mut own = vec![0.0; tokens * HEAD];
+        let shares = &mut room.shares[..tokens * tokens];
+        let own = &mut room.own[..tokens * HEAD];
         for head in 0..HEADS {
             let part = |which: usize| {
                 let start = which * HIDDEN + head * HEAD;
@@ -202,98 +257,71 @@ impl Bert {
             };
             let keys = GemmInputB::Unpacked(key.transposed());
             self.floats
-                .gemm(&mut shares, GemmInputA::Unpacked(query), keys, scaled)?;
+                .gemm(shares, GemmInputA::Unpacked(query), keys, scaled)?;
             for row in shares.chunks_exact_mut(tokens) {
                 Softmax::new_mut(row).dispatch();
             }
-            let shares = NdTensorView::from_data([tokens, tokens], &shares[..]);
             self.floats.gemm(
-                &mut own,
-                GemmInputA::Unpacked(shares),
+                own,
+                GemmInputA::Unpacked(NdTensorView::from_data([tokens, tokens], &shares[..])),
                 GemmInputB::Unpacked(value),
                 GemmOptions::default(),
             )?;
-            for (to, from) in mixed.chunks_exact_mut(HIDDEN).zip(own.chunks_exact(HEAD)) {
+            let mixed = room.mixed.chunks_exact_mut(HIDDEN);
+            for (to, from) in mixed.zip(own.chunks_exact(HEAD)) {
                 to[head * HEAD..(head + 1) * HEAD].copy_from_slice(from);
             }
         }
-        Ok(mixed)
+        Ok(())
     }
 }
 
 impl Linear {
-    fn apply(&self, integers: &Integers, input: &[f32]) -> Result<Vec<f32>, rten_gemm::GemmError> {
+    /// `input` times the matrix, row by row, into `to`.
+    fn apply<F: Finish>(
+        &self,
+        integers: &Integers,
+        input: &[f32],
+        to: &mut [f32],
+        scratch: &mut Scratch,
+    ) -> Result<(), GemmError> {
         let width = self.packed.rows();
-        let balanced: Vec<f32>;
-        let input = match &self.balance {
-            None => input,
-            Some(by) => {
-                let rows = input.chunks_exact(width);
-                balanced = rows
-                    .flat_map(|row| row.iter().zip(by).map(|(value, by)| value * by))
-                    .collect();
-                &balanced
-            }
-        };
-        let (least, most) = MinMax::new(input).dispatch();
-        let (least, most) = (least.min(0.0), most.max(0.0));
-        // Inputs that are all zero have any scale.
-        let scale = ((most - least) / 255.0).max(f32::MIN_POSITIVE);
-        let zero = (-least / scale).clamp(0.0, 255.0).round_ties_even() as u8;
-        let mut bytes: Vec<u8> = Vec::with_capacity(input.len());
-        bytes.extend_init(|room| {
-            Quantize::new(input, &mut room[..input.len()], 1.0 / scale, zero).dispatch()
-        });
-        let tokens = bytes.len() / width;
-        let mut product = vec![0; tokens * self.bias.len()];
-        let options = GemmOptions {
-            a_quant: Some(QuantParams {
-                zero_point: &vec![zero; tokens],
-            }),
-            b_quant: Some(QuantParams {
-                zero_point: &self.zeros,
-            }),
-            ..GemmOptions::default()
-        };
+        let rows = &mut scratch.input;
+        rows.fill(input, width, self.balance.as_deref());
+        let tokens = rows.scales.len();
+        grow(&mut scratch.product, to.len());
+        let product = &mut scratch.product[..to.len()];
         integers.gemm(
-            &mut product,
-            GemmInputA::Unpacked(NdTensorView::from_data([tokens, width], &bytes[..])),
+            product,
+            GemmInputA::Unpacked(NdTensorView::from_data([tokens, width], &rows.bytes[..])),
             GemmInputB::Packed(&self.packed),
-            options,
+            GemmOptions::default(),
         )?;
-        let mut output = vec![0.0; product.len()];
-        let rows = output.chunks_exact_mut(self.bias.len());
-        for (to, from) in rows.zip(product.chunks_exact(self.bias.len())) {
-            for (((to, from), by), bias) in
-                to.iter_mut().zip(from).zip(&self.scales).zip(&self.bias)
-            {
-                *to = *from as f32 * (by * scale) + bias;
-            }
-        }
-        Ok(output)
+        let rescale = Rescale {
+            product,
+            rows,
+            columns: &self.scales,
+            sums: &self.sums,
+            bias: &self.bias,
+            to,
+            finish: PhantomData::<F>,
+        };
+        rescale.dispatch();
+        Ok(())
     }
 }
 
 impl Norm {
-    fn apply(&self, states: &mut [f32]) {
-        for row in states.chunks_exact_mut(HIDDEN) {
-            let mean = Sum::new(row).dispatch() / HIDDEN as f32;
-            let variance = SumSquareSub::new(row, mean).dispatch() / HIDDEN as f32;
-            let options = NormalizeOptions {
-                pre_scale_bias: mean,
-                scale: 1.0 / (variance + EPSILON).sqrt(),
-                element_scale: Some(&self.weight),
-                element_bias: Some(&self.bias),
-                ..NormalizeOptions::default()
-            };
-            Normalize::new_mut(row, options).dispatch();
-        }
+    fn apply(&self, rows: &mut [f32]) {
+        let (weight, bias) = (&self.weight, &self.bias);
+        NormRows { rows, weight, bias }.dispatch();
     }
 }
 
-fn add(to: &mut [f32], from: &[f32]) {
-    for (to, from) in to.iter_mut().zip(from) {
-        *to += from;
+/// Makes room for `length` numbers; what is there stays.
+fn grow<T: Clone + Default>(numbers: &mut Vec<T>, length: usize) {
+    if numbers.len() < length {
+        numbers.resize(length, T::default());
     }
 }
 

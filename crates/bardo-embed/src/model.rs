@@ -11,6 +11,11 @@ use crate::spec::{ModelSpec, Pooling, Source};
 use crate::tokenizer::Vocabulary;
 use crate::vector::Vector;
 
+/// How the model in the program runs: its library, and bytes with a scale for each token. Another
+/// way to round makes other vectors, so it gets another name.
+#[cfg(feature = "minilm")]
+const BUILT_IN_ENGINE: &str = "rten-gemm-int8-token";
+
 /// A model that is ready to run on the thread that loaded it.
 pub(crate) struct SentenceModel {
     spec: ModelSpec,
@@ -51,8 +56,8 @@ impl SentenceModel {
         Ok(model)
     }
 
-    fn states(&self, ids: &[u32]) -> Result<(Vec<f32>, usize), String> {
-        match &self.layers {
+    fn states(&mut self, ids: &[u32]) -> Result<(Vec<f32>, usize), String> {
+        match &mut self.layers {
             #[cfg(feature = "minilm")]
             EncoderLayers::Bert(bert) => Ok((bert.states(ids)?, self.spec.dimension)),
             #[cfg(feature = "onnx")]
@@ -67,7 +72,6 @@ impl Encoder for SentenceModel {
     }
 
     fn encode(&mut self, text: &str, tokens_max: usize) -> Result<EncodedText, String> {
-        let name = &self.spec.name;
         let text = match self.spec.prefix.as_str() {
             "" => Cow::Borrowed(text),
             prefix => Cow::Owned([prefix, text].concat()),
@@ -75,6 +79,7 @@ impl Encoder for SentenceModel {
         let max = tokens_max.min(self.spec.tokens_max);
         let tokens = self.vocabulary.encode(&text, max);
         let states = self.states(&tokens.ids);
+        let name = &self.spec.name;
         let (states, width) =
             states.map_err(|error| format!("{name} failed on a text: {error}"))?;
         if width != self.spec.dimension {
@@ -126,7 +131,7 @@ fn namespace(spec: &ModelSpec, engine: &str, content: &str) -> String {
 fn built_in() -> Result<(EncoderLayers, &'static str, String), String> {
     let sums = include_str!("../model/SHA256SUMS");
     let bert = crate::bert::Bert::load()?;
-    Ok((EncoderLayers::Bert(bert), "rten-gemm", sums.to_owned()))
+    Ok((EncoderLayers::Bert(bert), BUILT_IN_ENGINE, sums.to_owned()))
 }
 
 #[cfg(not(feature = "minilm"))]

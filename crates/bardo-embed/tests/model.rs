@@ -110,7 +110,11 @@ async fn vectors_are_near_those_of_the_float32_model() {
         cosines.push(cosine);
     }
     let mean = cosines.iter().sum::<f32>() / cosines.len() as f32;
-    assert!(mean > 0.99, "{mean}");
+    eprintln!(
+        "MEAN {mean} MIN {:?}",
+        cosines.iter().copied().fold(1.0, f32::min)
+    );
+    assert!(mean > 0.996, "{mean}");
 }
 
 #[tokio::test]
@@ -150,7 +154,7 @@ async fn a_text_has_one_vector_whatever_else_is_asked() {
     assert!(
         alone
             .namespace
-            .starts_with("rten-gemm/all-MiniLM-L6-v2/384/")
+            .starts_with("rten-gemm-int8-token/all-MiniLM-L6-v2/384/")
     );
     assert!(alone.namespace.ends_with("/256"));
 }
