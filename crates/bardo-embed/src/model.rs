@@ -45,15 +45,23 @@ impl SentenceModel {
             Source::BuiltIn => built_in()?,
             Source::File(path) => from_file(path)?,
         };
+        let words = words(spec.vocabulary.as_ref())?;
         let mut model = Self {
-            namespace: namespace(spec, engine, &content),
-            vocabulary: vocabulary(spec.vocabulary.as_ref())?,
+            namespace: namespace(spec, engine, &content, &words),
+            vocabulary: vocabulary(words, spec.vocabulary.as_ref())?,
             layers,
             spec: spec.clone(),
             _alone: alone,
         };
         model.encode("a first sentence", model.spec.tokens_max)?;
         Ok(model)
+    }
+
+    /// Reads a text of the largest length, 512 tokens at most: graphs fail there first.
+    pub(crate) fn read_long(&mut self) -> Result<(), String> {
+        let tokens_max = self.spec.tokens_max.min(512);
+        self.encode(&"word ".repeat(tokens_max), tokens_max)
+            .map(drop)
     }
 
     fn states(&mut self, ids: &[u32]) -> Result<(Vec<f32>, usize), String> {
@@ -112,9 +120,11 @@ fn mean(states: &[f32], width: usize) -> Vec<f32> {
     sum
 }
 
-fn namespace(spec: &ModelSpec, engine: &str, content: &str) -> String {
+/// Engine, name, dimension, and a hash of all else that decides on a vector: weights with their
+/// quantization, words, prefix and pooling.
+fn namespace(spec: &ModelSpec, engine: &str, content: &str, words: &str) -> String {
     let mut hash = Sha256::new();
-    for part in [content, &spec.prefix, &format!("{:?}", spec.pooling)] {
+    for part in [content, words, &spec.prefix, &format!("{:?}", spec.pooling)] {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
@@ -153,12 +163,19 @@ fn from_file(path: &std::path::Path) -> Result<(EncoderLayers, &'static str, Str
     ))
 }
 
-fn vocabulary(file: Option<&PathBuf>) -> Result<Vocabulary, String> {
+fn words(file: Option<&PathBuf>) -> Result<Cow<'static, str>, String> {
     const BERT_UNCASED: &str = include_str!("../model/vocab.txt");
     let Some(file) = file else {
-        return Vocabulary::parse(Cow::Borrowed(BERT_UNCASED)).map_err(|error| error.to_string());
+        return Ok(Cow::Borrowed(BERT_UNCASED));
     };
-    let text =
-        std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    Vocabulary::parse(Cow::Owned(text)).map_err(|error| format!("{}: {error}", file.display()))
+    std::fs::read_to_string(file)
+        .map(Cow::Owned)
+        .map_err(|error| format!("{}: {error}", file.display()))
+}
+
+fn vocabulary(words: Cow<'static, str>, file: Option<&PathBuf>) -> Result<Vocabulary, String> {
+    Vocabulary::parse(words).map_err(|error| match file {
+        Some(file) => format!("{}: {error}", file.display()),
+        None => error.to_string(),
+    })
 }

@@ -1,6 +1,7 @@
 //! Models from ONNX files, run by `rten`.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use rten::{ModelOptions, NodeId, OpRegistry, RunOptions, ThreadPool, ValueOrView};
@@ -33,14 +34,16 @@ impl Onnx {
     pub(crate) fn load(path: &Path) -> Result<(Self, String), String> {
         let unreadable = |error: &dyn std::error::Error| format!("{}: {error}", path.display());
         let mut hash = Sha256::new();
-        hash.update(std::fs::read(path).map_err(|error| unreadable(&error))?);
-        for ending in [".data", "_data"] {
-            let mut beside = path.as_os_str().to_owned();
-            beside.push(ending);
-            if let Ok(weights) = std::fs::read(PathBuf::from(beside)) {
-                hash.update(weights);
-            }
+        let bytes = std::fs::read(path).map_err(|error| unreadable(&error))?;
+        hash.update(&bytes);
+        for beside in files_beside(&bytes) {
+            let beside = path.with_file_name(beside);
+            let weights = std::fs::read(&beside).map_err(|error| {
+                format!("{}, named by {}: {error}", beside.display(), path.display())
+            })?;
+            hash.update(weights);
         }
+        drop(bytes);
         let mut options = ModelOptions::with_ops(operators());
         // A second copy of the matrices, which saves most of the time of a short text.
         options.prepack_weights(true);
@@ -84,6 +87,20 @@ impl Onnx {
         let one = NdTensorView::<f32, 2>::try_from(&states).map_err(unfit)?;
         Ok((one.to_vec(), one.size(1)))
     }
+}
+
+/// Names of the files that a graph takes weights from, as its entries `location` have them.
+fn files_beside(graph: &[u8]) -> BTreeSet<String> {
+    const ENTRY: &[u8] = b"\x0a\x08location\x12";
+    let places = graph.windows(ENTRY.len()).enumerate();
+    let places = places.filter(|(_, window)| *window == ENTRY);
+    let name = |at: usize| {
+        let rest = graph.get(at + ENTRY.len()..)?;
+        let (length, rest) = rest.split_first()?;
+        let name = rest.get(..usize::from(*length))?;
+        std::str::from_utf8(name).ok().map(String::from)
+    };
+    places.filter_map(|(at, _)| name(at)).collect()
 }
 
 fn inputs(graph: &rten::Model) -> Result<Vec<(NodeId, Fill)>, String> {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::model::SentenceModel;
+
 /// A model of sentences and the way to use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelSpec {
@@ -9,7 +11,8 @@ pub struct ModelSpec {
     pub name: String,
     /// Place of the ONNX graph and its weights.
     pub source: Source,
-    /// Words of the tokenizer, one a line; the uncased words of BERT where it is absent.
+    /// Words of the WordPiece tokenizer, one a line (`vocab.txt`); the uncased words of BERT where
+    /// it is absent. Texts are always read without upper case.
     pub vocabulary: Option<PathBuf>,
     /// How the vectors of the tokens become one.
     pub pooling: Pooling,
@@ -40,6 +43,19 @@ pub enum Pooling {
 }
 
 impl ModelSpec {
+    /// Loads the model on a thread of its own, lets it read a text of its largest length (512
+    /// tokens at most), and forgets it.
+    ///
+    /// # Errors
+    /// Why it cannot serve, in words.
+    pub fn check(&self) -> Result<(), String> {
+        let spec = self.clone();
+        let trial = std::thread::spawn(move || SentenceModel::load(&spec)?.read_long());
+        trial
+            .join()
+            .unwrap_or_else(|_| Err(format!("{}: the model crashed", self.name)))
+    }
+
     /// The model in the program: 384 numbers, at most 512 tokens.
     #[must_use]
     pub fn minilm() -> Self {

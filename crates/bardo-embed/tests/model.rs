@@ -180,6 +180,60 @@ async fn a_configured_file_loads_with_its_prefix_and_another_namespace() {
 }
 
 #[cfg(feature = "onnx")]
+#[test]
+fn what_is_wrong_with_a_configured_model_is_said() {
+    let graph = model_file("all-MiniLM-L6-v2-int8.onnx");
+    assert_eq!(ModelSpec::file("mine", graph.clone()).check(), Ok(()));
+    let said = |spec: ModelSpec| spec.check().expect_err("it cannot serve");
+    let missing = said(ModelSpec::file("mine", "/nowhere/model.onnx".into()));
+    assert!(missing.starts_with("/nowhere/model.onnx: "), "{missing}");
+    let other = said(ModelSpec::file("mine", model_file("vocab.txt")));
+    assert!(other.contains("vocab.txt: "), "{other}");
+    let tokenizer = said(ModelSpec {
+        vocabulary: Some("/nowhere/vocab.txt".into()),
+        ..ModelSpec::file("mine", graph.clone())
+    });
+    assert!(tokenizer.starts_with("/nowhere/vocab.txt: "), "{tokenizer}");
+    let no_words = said(ModelSpec {
+        vocabulary: Some(model_file("SHA256SUMS")),
+        ..ModelSpec::file("mine", graph)
+    });
+    assert!(
+        no_words.ends_with("the vocabulary has no line [CLS]"),
+        "{no_words}"
+    );
+}
+
+#[cfg(feature = "onnx")]
+#[tokio::test]
+async fn weights_in_a_second_file_and_words_are_part_of_the_namespace() {
+    const GRAPH: &str = "all-MiniLM-L6-v2-int8.onnx";
+    let folder = std::env::temp_dir().join(format!("bardo-embed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let (graph, data) = (folder.join("renamed.onnx"), format!("{GRAPH}.data"));
+    std::fs::copy(model_file(GRAPH), &graph).expect("a copy");
+    std::fs::copy(model_file(&data), folder.join(&data)).expect("a copy");
+    let words = folder.join("words.txt");
+    let known = std::fs::read_to_string(model_file("vocab.txt")).expect("words");
+    std::fs::write(&words, format!("{known}another\n")).expect("a file");
+
+    let namespace =
+        async |spec: ModelSpec| embed(&Embedder::new(spec, 4), "a text").await.namespace;
+    let plain = namespace(ModelSpec::file("mine", graph.clone())).await;
+    assert!(plain.starts_with("rten/mine/384/"), "{plain}");
+    let other_words = namespace(ModelSpec {
+        vocabulary: Some(words),
+        ..ModelSpec::file("mine", graph.clone())
+    });
+    assert_ne!(other_words.await, plain);
+    let mut weights = std::fs::read(folder.join(&data)).expect("weights");
+    weights[800_000] ^= 1;
+    std::fs::write(folder.join(&data), weights).expect("a file");
+    assert_ne!(namespace(ModelSpec::file("mine", graph)).await, plain);
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+#[cfg(feature = "onnx")]
 #[tokio::test]
 async fn a_configured_dimension_that_the_model_lacks_is_refused() {
     let spec = ModelSpec::nomic(model_file("all-MiniLM-L6-v2-int8.onnx"));

@@ -11,8 +11,8 @@ use std::time::Duration;
 use bardo_cache::guard::Signature;
 use bardo_cache::key::Key;
 use bardo_cache::semantic::{
-    AuditDecision, AuditOutcome, DIMENSIONS, Domain, DomainChange, EmbeddedTurn, HitAuditor, Index,
-    Nearest, SearchSpace,
+    AuditDecision, AuditOutcome, Domain, DomainChange, EmbeddedTurn, HitAuditor, Index, Nearest,
+    SearchSpace,
 };
 use bardo_types::ids::{AccountId, RequestId};
 use sha2::{Digest as _, Sha256};
@@ -261,7 +261,7 @@ impl MeaningCache {
     }
 }
 
-fn turn<'a>(question: &'a MeaningQuestion, vector: &'a [i8; DIMENSIONS]) -> EmbeddedTurn<'a> {
+fn turn<'a>(question: &'a MeaningQuestion, vector: &'a [i8]) -> EmbeddedTurn<'a> {
     EmbeddedTurn {
         vector,
         signature: &question.signature,

@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_access::BoxFuture;
-use bardo_cache::semantic::DIMENSIONS;
 
 /// The vector of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SentenceVector {
-    /// A vector of length one, with a scale of 127.
-    pub vector: Box<[i8; DIMENSIONS]>,
+    /// A vector of length one, with a scale of 127. All vectors of a namespace have as many numbers.
+    pub vector: Box<[i8]>,
     /// The engine, the model and its settings. Vectors of two namespaces are never compared.
     pub namespace: Arc<str>,
 }

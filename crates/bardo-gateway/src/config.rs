@@ -17,6 +17,8 @@ pub(crate) use raw::{
     RawDomain, RawDurability, RawMinPFallback, RawRegime, RefusedPhrasesConfig,
     SemanticCacheConfig, ServiceConfig, StoreConfig, known_backend_beside, usd,
 };
+#[cfg(feature = "embedder")]
+pub(crate) use raw::{RawPooling, RawVectorEngine, SemanticModelConfig};
 
 /// The defaults, as documented text.
 pub(crate) const DEFAULTS: &str = include_str!("../../../config/default.toml");

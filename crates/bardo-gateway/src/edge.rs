@@ -489,12 +489,12 @@ impl Edge {
         }
     }
 
-    /// The embedding model and whether it is in memory; null in a build without one.
+    /// The embedding model of the semantic cache, and whether it is in memory.
     pub(crate) fn embedding(&self) -> serde_json::Value {
         #[cfg(feature = "embedder")]
-        return crate::vectors::state(&self.embedder);
+        return crate::embedding::state(&self.embedder);
         #[cfg(not(feature = "embedder"))]
-        serde_json::Value::Null
+        crate::embedding::absent()
     }
 
     fn health(&self) -> ApiReply {

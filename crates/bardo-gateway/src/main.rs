@@ -14,6 +14,7 @@ mod control;
 mod cors;
 mod describe;
 mod edge;
+mod embedding;
 mod error;
 mod events;
 mod explain;

@@ -19,8 +19,10 @@ use sha2::{Digest as _, Sha256};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
 
+#[cfg(feature = "sandbox")]
+pub(crate) use self::start::cannot_listen;
 use self::start::{Announced, Listeners, announce, load};
-pub(crate) use self::start::{cannot_listen, known_clients, no_provider};
+pub(crate) use self::start::{known_clients, no_provider};
 use self::start_only::StartOnly;
 use crate::assemble::{self, AssembledBackend, LiveLists};
 use crate::auth::{Credentials, Gatekeeper, Privy, StaticKeys, StoredKeys};
@@ -222,9 +224,13 @@ fn edge(
     };
     let engine = Engine::new(snapshot, transport.clone(), services).with_cache(cache);
     #[cfg(feature = "embedder")]
-    let embedder = crate::vectors::embedder();
-    #[cfg(feature = "embedder")]
-    let engine = crate::vectors::share(&embedder, engine, &loaded.config.cache.semantic);
+    let (engine, embedder) = {
+        let semantic = &loaded.config.cache.semantic;
+        let built_in = crate::vectors::embedder();
+        let sentences = crate::embedding::of_sentences(semantic, &built_in);
+        let engine = crate::vectors::share(&built_in, &sentences, engine, semantic);
+        (engine, sentences)
+    };
     Ok(Arc::new(Edge {
         #[cfg(feature = "embedder")]
         embedder,

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_access::BoxFuture;
-use bardo_cache::semantic::DIMENSIONS;
-use bardo_embed::{Embedded, Embedder, EmbedderStatus, ModelSpec, Skip};
+use bardo_embed::{Embedded, Embedder, ModelSpec, Skip};
 use bardo_engine::{Engine, OwnVectors, SentenceVector, SentenceVectors};
 use bardo_providers::{BUILT_IN, Endpoint};
 use bardo_router::{BackendModels, BackendSpec, ModelFilter, RosterBuilder, Terms};
@@ -78,29 +77,20 @@ pub(crate) fn embedder() -> Arc<Embedder> {
     Arc::new(Embedder::new(ModelSpec::minilm(), QUEUE_MAX))
 }
 
-/// Gives an engine the model, for its backend in this program and for its semantic cache.
+/// Gives an engine its models: `embedder` for the backend in this program, and `sentences` for the
+/// semantic cache.
 pub(crate) fn share(
     embedder: &Arc<Embedder>,
+    sentences: &Arc<Embedder>,
     engine: Engine,
     semantic: &SemanticCacheConfig,
 ) -> Engine {
-    let sentences = Sentences(Arc::clone(embedder));
-    engine.cache().meaning().embed_with(Arc::new(sentences));
     if semantic.enabled && semantic.warm {
-        embedder.warm();
+        sentences.warm();
     }
+    let sentences = Sentences(Arc::clone(sentences));
+    engine.cache().meaning().embed_with(Arc::new(sentences));
     engine.with_vectors(Arc::new(BuiltIn::new(Arc::clone(embedder))))
-}
-
-/// The name and the state of a model, for those who watch the gateway.
-pub(crate) fn state(embedder: &Embedder) -> Value {
-    let state = match embedder.status() {
-        EmbedderStatus::Cold => "cold",
-        EmbedderStatus::Loading => "loading",
-        EmbedderStatus::Ready => "warm",
-        EmbedderStatus::Resting(_) => "failed",
-    };
-    json!({ "model": embedder.spec().name, "state": state })
 }
 
 /// Vectors for the semantic cache.
@@ -116,14 +106,8 @@ impl SentenceVectors for Sentences {
         Box::pin(async move {
             let made = self.0.embed(text.to_owned(), tokens_max, at_most).await;
             let made = made.map_err(|skip| skip.label())?;
-            let vector: Box<[i8; DIMENSIONS]> = made
-                .vector
-                .quantized()
-                .into_boxed_slice()
-                .try_into()
-                .map_err(|_| "failed")?;
             Ok(SentenceVector {
-                vector,
+                vector: made.vector.quantized().into_boxed_slice(),
                 namespace: made.namespace,
             })
         })

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::scan::{DIMENSIONS, VectorBlock};
+use super::scan::VectorBlock;
 use crate::guard::{Mismatch, Signature};
 use crate::key::Key;
 
@@ -25,7 +25,7 @@ pub struct SearchSpace {
 #[derive(Debug, Clone, Copy)]
 pub struct EmbeddedTurn<'a> {
     /// The unit vector of the turn, with a scale of 127.
-    pub vector: &'a [i8; DIMENSIONS],
+    pub vector: &'a [i8],
     /// What the turn says.
     pub signature: &'a Signature,
 }
@@ -208,7 +208,7 @@ impl Index {
     /// The cosine of the nearest entry, however far it is, for explanations of a miss; `None`
     /// where the place has no entry.
     #[must_use]
-    pub fn closest(&self, place: &SearchSpace, vector: &[i8; DIMENSIONS]) -> Option<f32> {
+    pub fn closest(&self, place: &SearchSpace, vector: &[i8]) -> Option<f32> {
         let bucket = self.buckets.get(place)?;
         let nearest = bucket.vectors.nearest(vector, -1.1, 1);
         nearest.first().map(|(_, similarity)| *similarity)

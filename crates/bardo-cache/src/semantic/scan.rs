@@ -1,6 +1,6 @@
 //! An exact search over vectors of small integers.
 
-/// Components of a vector.
+/// Components of a vector of the model in the program.
 pub const DIMENSIONS: usize = 384;
 
 /// The square of the scale: a component of 127 is 1.
@@ -8,15 +8,17 @@ const UNIT: f32 = 127.0 * 127.0;
 
 /// Components at the start of a vector that are compared first.
 const HEAD: usize = 128;
-/// Components that are compared where the head leaves the result open.
-const TAIL: usize = DIMENSIONS - HEAD;
+/// Components of the rest that are compared at once. Shorter vectors are filled up with zeros.
+const PART: usize = 128;
 
-/// Unit vectors as 384 integers each, in blocks of memory.
+/// Unit vectors of one length as integers, in blocks of memory.
 ///
 /// A search is exact and reads the tails of few vectors: the product of two tails is at most the
 /// product of their lengths, so a head with a small product already excludes a high cosine.
 #[derive(Debug, Default)]
 pub struct VectorBlock {
+    /// Components of the rest of each vector, a multiple of [`PART`]. The first vector decides.
+    rest: usize,
     heads: Vec<i8>,
     tails: Vec<i8>,
     /// The length of each tail, rounded up.
@@ -36,11 +38,19 @@ impl VectorBlock {
         self.lengths.is_empty()
     }
 
-    /// Adds a vector behind the others.
-    pub fn push(&mut self, vector: &[i8; DIMENSIONS]) {
-        let (head, tail) = vector.split_at(HEAD);
+    /// Adds a vector behind the others. All vectors of a block have one length; components beyond
+    /// that of the first vector are left out.
+    pub fn push(&mut self, vector: &[i8]) {
+        let (head, tail) = vector.split_at(vector.len().min(HEAD));
+        if self.is_empty() {
+            self.rest = tail.len().next_multiple_of(PART);
+        }
+        let count = self.len() + 1;
         self.heads.extend_from_slice(head);
+        self.heads.resize(count * HEAD, 0);
+        let tail = &tail[..tail.len().min(self.rest)];
         self.tails.extend_from_slice(tail);
+        self.tails.resize(count * self.rest, 0);
         self.lengths.push(length(tail));
     }
 
@@ -51,7 +61,7 @@ impl VectorBlock {
         }
         self.lengths.swap_remove(at);
         let last = self.len();
-        for (block, width) in [(&mut self.heads, HEAD), (&mut self.tails, TAIL)] {
+        for (block, width) in [(&mut self.heads, HEAD), (&mut self.tails, self.rest)] {
             let from = last * width;
             block.copy_within(from..from + width, at * width);
             block.truncate(from);
@@ -61,23 +71,29 @@ impl VectorBlock {
     /// The places and cosines of the `most` nearest vectors with at least the cosine `from`,
     /// nearest first; equal ones in the order of their places.
     #[must_use]
-    pub fn nearest(&self, vector: &[i8; DIMENSIONS], from: f32, most: usize) -> Vec<(usize, f32)> {
-        let head: [i16; HEAD] = std::array::from_fn(|at| i16::from(vector[at]));
-        let tail: [i16; TAIL] = std::array::from_fn(|at| i16::from(vector[HEAD + at]));
-        let tail_length = length(&vector[HEAD..]);
-        let tails = self.tails.as_chunks::<TAIL>().0;
+    pub fn nearest(&self, vector: &[i8], from: f32, most: usize) -> Vec<(usize, f32)> {
+        let wide = |at: usize| vector.get(at).map_or(0, |one| i16::from(*one));
+        let head: [i16; HEAD] = std::array::from_fn(wide);
+        let tail: Vec<i16> = (HEAD..HEAD + self.rest).map(wide).collect();
+        let tail_length = length(vector.get(HEAD..).unwrap_or_default());
         let mut found: Vec<(usize, i32)> = Vec::with_capacity(most + 1);
         #[expect(clippy::cast_possible_truncation, reason = "a cosine times 16,129")]
         let mut least = (from * UNIT).ceil() as i32;
         let heads = self.heads.as_chunks::<HEAD>().0.iter();
         for (at, (other, other_length)) in heads.zip(&self.lengths).enumerate() {
             let start = dot(&head, other);
-            #[expect(clippy::cast_possible_truncation, reason = "at most 384 × 128 × 128")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "below 127 × 128 for unit vectors"
+            )]
             let rest = (tail_length * other_length).ceil() as i32;
             if start + rest < least {
                 continue;
             }
-            let product = start + dot(&tail, &tails[at]);
+            let other = &self.tails[at * self.rest..(at + 1) * self.rest];
+            let parts = tail.as_chunks::<PART>().0.iter();
+            let parts = parts.zip(other.as_chunks::<PART>().0);
+            let product = start + parts.map(|(one, other)| dot(one, other)).sum::<i32>();
             if product < least {
                 continue;
             }
@@ -90,7 +106,7 @@ impl VectorBlock {
         }
         #[expect(
             clippy::cast_precision_loss,
-            reason = "at most 384 × 128 × 128, exact in f32"
+            reason = "about 127 × 127 for unit vectors, exact in f32"
         )]
         let cosine = |product: i32| product as f32 / UNIT;
         found
@@ -108,7 +124,7 @@ fn length(components: &[i8]) -> f32 {
         .sum();
     #[expect(
         clippy::cast_precision_loss,
-        reason = "at most 256 × 128 × 128, exact in f32"
+        reason = "about 127 × 127 for unit vectors, exact in f32"
     )]
     let length = (square as f32).sqrt();
     length.next_up()

@@ -16,7 +16,7 @@ use crate::assemble::{self, LiveLists, names};
 use crate::auth::Privy;
 use crate::config::{self, Config};
 use crate::stores::DataFolderKind;
-use crate::{serve, stores, unbilled};
+use crate::{embedding, serve, stores, unbilled};
 
 /// Options of `check`.
 #[derive(Args)]
@@ -76,6 +76,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), CliFailure> {
         .map(|backend| backend.endpoint.name.as_str())
         .collect();
     let mut notices = assemble::notices(config);
+    notices.extend(embedding::notices(&config.cache.semantic));
     let keys = match args.sandbox {
         true => Vec::new(),
         false => stores::all_keys(common, &config.store),

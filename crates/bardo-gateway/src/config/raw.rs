@@ -19,10 +19,11 @@ use serde::Deserialize;
 
 use self::auth::Auth;
 pub(crate) use self::auth::PrivyConfig;
-pub(crate) use self::cache::CacheConfig;
 pub(crate) use self::cache::{
-    RawAuditMode, RawCacheScope, RawDomain, RawRegime, SemanticCacheConfig,
+    CacheConfig, RawAuditMode, RawCacheScope, RawDomain, RawRegime, SemanticCacheConfig,
 };
+#[cfg(feature = "embedder")]
+pub(crate) use self::cache::{RawPooling, RawVectorEngine, SemanticModelConfig};
 use self::catalog::CatalogConfig;
 pub(crate) use self::catalog::OwnerModelConfig;
 pub(crate) use self::check::{BACKENDS, known_backend_beside, usd};

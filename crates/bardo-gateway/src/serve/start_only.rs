@@ -31,6 +31,7 @@ impl StartOnly {
             ("limits.redis_url", limits.redis_url.clone()),
             ("cache.redis_url", cache.redis_url.clone()),
             ("cache.redis_key", cache.redis_key.clone()),
+            ("cache.semantic.model", debug(&cache.semantic.model)),
             ("limits.instances", shown(limits.instances)),
             (
                 "upstream.connect_timeout",

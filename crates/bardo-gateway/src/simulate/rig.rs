@@ -200,10 +200,11 @@ impl SimulationRig {
 #[cfg(feature = "embedder")]
 fn with_model(engine: Engine, semantic: &SemanticCacheConfig) -> Engine {
     static MODEL: OnceLock<Arc<bardo_embed::Embedder>> = OnceLock::new();
-    match semantic.enabled {
-        true => vectors::share(MODEL.get_or_init(vectors::embedder), engine, semantic),
-        false => engine,
+    if !semantic.enabled {
+        return engine;
     }
+    let model = MODEL.get_or_init(vectors::embedder);
+    vectors::share(model, model, engine, semantic)
 }
 
 /// A caller with a key of this tier.

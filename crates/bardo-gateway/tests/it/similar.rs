@@ -207,3 +207,119 @@ fn settings_that_mean_nothing_are_refused_with_their_name() {
         );
     }
 }
+
+/// Runs `check` and returns its notices.
+fn notices(folder: &Folder, config: &Value) -> String {
+    let file = folder.write("checked.json", &config.to_string());
+    let yaml = file.with_extension("yaml");
+    std::fs::rename(file, &yaml).expect("a name");
+    let done = command(folder)
+        .args(["check", "--json", "--config"])
+        .arg(yaml)
+        .output()
+        .expect("the binary runs");
+    let error = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{error}");
+    let told: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    told["notices"].to_string()
+}
+
+#[test]
+fn a_model_that_cannot_be_used_is_noted_by_check_and_costs_a_miss() {
+    let sandbox = Sandbox::start();
+    let folder = Folder::new();
+    let model = json!({ "path": "/nowhere/mine.onnx", "dimension": 384 });
+    let settings = config(&sandbox, json!({ "model": model }));
+    let noted = notices(&folder, &settings);
+    assert!(
+        noted.contains("`cache.semantic.model` cannot be used") && noted.contains("mine.onnx: "),
+        "{noted}"
+    );
+    let gateway = Gateway::start(&settings);
+    let question = "How do I turn on night mode?";
+    for _ in 0..2 {
+        let answer = ask(&gateway, Caller::Chat, question, false);
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+    }
+    let other = ask(
+        &gateway,
+        Caller::Chat,
+        "How can I enable night mode?",
+        false,
+    );
+    assert_eq!(other.header("x-bardo-cache"), Some("miss"));
+    assert_eq!(other.header("x-bardo-cache-reason"), Some("failed"));
+    let ready = Request::get("/health/ready").send(gateway.admin).json();
+    assert_eq!(ready["embedding"]["model"], "mine", "{ready}");
+    assert_eq!(ready["embedding"]["state"], "failed", "{ready}");
+    let reason = ready["embedding"]["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("/nowhere/mine.onnx: "), "{reason}");
+    let stats = Request::get("/admin/cache").send(gateway.admin).json();
+    assert!(
+        stats["semantic"]["skipped"]["failed"].as_u64() > Some(0),
+        "{stats}"
+    );
+}
+
+#[cfg(feature = "onnx")]
+#[test]
+fn a_configured_model_answers_in_other_words_and_its_faults_are_noted() {
+    let sandbox = Sandbox::start();
+    let folder = Folder::new();
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../bardo-embed/model");
+    let data = "all-MiniLM-L6-v2-int8.onnx.data";
+    let beside = folder.write(data, "");
+    std::fs::copy(source.join(data), &beside).expect("a copy");
+    let path = beside.with_file_name("support.onnx");
+    std::fs::copy(source.join("all-MiniLM-L6-v2-int8.onnx"), &path).expect("a copy");
+    let settings = |members: Value| {
+        let mut model = json!({ "path": path, "dimension": 384, "max_tokens": 256 });
+        for (name, value) in members.as_object().into_iter().flatten() {
+            model[name] = value.clone();
+        }
+        config(&sandbox, json!({ "model": model }))
+    };
+    assert_eq!(notices(&folder, &settings(json!({}))), "null");
+    for (wrong, part) in [
+        (
+            json!({ "dimension": 768 }),
+            "vectors of 384 numbers, and 768 are configured",
+        ),
+        (
+            json!({ "tokenizer": "/nowhere/vocab.txt" }),
+            "/nowhere/vocab.txt: ",
+        ),
+    ] {
+        let noted = notices(&folder, &settings(wrong));
+        assert!(noted.contains(part), "{noted}");
+    }
+
+    let gateway = Gateway::start(&settings(json!({ "prefix": "query: " })));
+    let first = ask(
+        &gateway,
+        Caller::Chat,
+        "How do I turn on night mode?",
+        false,
+    );
+    assert_eq!(
+        first.header("x-bardo-cache"),
+        Some("miss"),
+        "{}",
+        first.text()
+    );
+    let same = ask(
+        &gateway,
+        Caller::Chat,
+        "How can I enable night mode?",
+        false,
+    );
+    assert_eq!(
+        same.header("x-bardo-cache"),
+        Some("semantic"),
+        "{}",
+        same.text()
+    );
+    let ready = Request::get("/health/ready").send(gateway.admin).json();
+    assert_eq!(ready["embedding"]["model"], "support", "{ready}");
+    assert_eq!(ready["embedding"]["state"], "warm", "{ready}");
+}

@@ -1,5 +1,7 @@
 //! The settings of the cache of answers.
 
+use std::path::PathBuf;
+
 use bardo_types::secret::Secret;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -93,6 +95,9 @@ pub(crate) struct SemanticCacheConfig {
     pub(crate) deadline: Span,
     /// Load the embedding model at the start. Otherwise the first question loads it.
     pub(crate) warm: bool,
+    /// Model that makes the vectors; absent: the one in the program.
+    #[serde(default)]
+    pub(crate) model: Option<SemanticModelConfig>,
     /// Questions in the index.
     pub(crate) max_entries: usize,
     /// Least similarity of a hit, from 0 to 1, where that of its domain is lower.
@@ -112,6 +117,64 @@ pub(crate) struct SemanticCacheConfig {
     pub(crate) first_audits: u32,
     /// Most audits of an account in a day.
     pub(crate) audits_per_day: u32,
+}
+
+/// An embedding model in an ONNX file. Builds with the feature `onnx` read it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(
+    not(feature = "embedder"),
+    expect(dead_code, reason = "read, checked, and used by no model")
+)]
+pub(crate) struct SemanticModelConfig {
+    /// The file of the graph. Weights in a second file beside it are found by the graph.
+    pub(crate) path: PathBuf,
+    /// Name in namespaces and messages; absent: the name of the file without its ending.
+    #[serde(default)]
+    pub(crate) name: Option<String>,
+    /// Words of a WordPiece tokenizer, one a line (`vocab.txt`); absent: the uncased words of BERT.
+    #[serde(default)]
+    pub(crate) tokenizer: Option<PathBuf>,
+    /// Numbers in a vector, from 1 to 4096.
+    pub(crate) dimension: usize,
+    /// Text in front of each question, such as `search_query: `.
+    #[serde(default)]
+    pub(crate) prefix: String,
+    /// How the vectors of the tokens become one.
+    #[serde(default)]
+    pub(crate) pooling: RawPooling,
+    /// Most tokens of a text that the model reads, from 3 to 8192.
+    #[serde(default = "SemanticModelConfig::usual_tokens")]
+    pub(crate) max_tokens: usize,
+    /// Library that runs the model.
+    #[serde(default)]
+    pub(crate) engine: RawVectorEngine,
+}
+
+impl SemanticModelConfig {
+    fn usual_tokens() -> usize {
+        512
+    }
+}
+
+/// How the vectors of the tokens become one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RawPooling {
+    /// The mean of all tokens.
+    #[default]
+    Mean,
+    /// The first token.
+    First,
+}
+
+/// Library that runs a model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RawVectorEngine {
+    /// `rten`, part of builds with the feature `onnx`.
+    #[default]
+    Rten,
 }
 
 /// Domains of questions.

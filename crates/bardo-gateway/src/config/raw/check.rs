@@ -52,6 +52,16 @@ fn semantic(semantic: &SemanticCacheConfig, problems: &mut Problems) {
         !(0.0001..=0.5).contains(&semantic.max_error),
         "`cache.semantic.max_error` must be from 0.0001 to 0.5",
     );
+    if let Some(model) = &semantic.model {
+        problems.refuse_if(
+            !(1..=4_096).contains(&model.dimension),
+            "`cache.semantic.model.dimension` must be from 1 to 4096",
+        );
+        problems.refuse_if(
+            !(3..=8_192).contains(&model.max_tokens),
+            "`cache.semantic.model.max_tokens` must be from 3 to 8192",
+        );
+    }
 }
 
 impl Config {
