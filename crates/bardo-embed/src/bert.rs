@@ -12,7 +12,7 @@ use rten_simd::SimdOp as _;
 use rten_tensor::NdTensorView;
 use rten_vecmath::Softmax;
 
-use rows::{Add, Finish, NormRows, QuantizedRows, Rescale, Store, StoreGelu};
+use rows::{AddProduct, NormRows, ProductEnd, QuantizedRows, Rescale, SetGelu, SetProduct};
 
 const LAYERS: usize = 6;
 const HIDDEN: usize = 384;
@@ -36,12 +36,12 @@ pub(crate) struct Bert {
     positions: &'static [u8],
     normed: Norm,
     layers: Vec<EncoderLayer>,
-    room: Room,
+    room: RunBuffers,
 }
 
 /// Memory of a run, kept for the next one.
 #[derive(Default)]
-struct Room {
+struct RunBuffers {
     scratch: Scratch,
     joined: Vec<f32>,
     mixed: Vec<f32>,
@@ -166,7 +166,7 @@ impl Bert {
             layers: (0..LAYERS).map(layer).collect::<Option<_>>()?,
             floats: GemmExecutor::new(),
             integers,
-            room: Room::default(),
+            room: RunBuffers::default(),
         })
     }
 
@@ -205,7 +205,7 @@ impl Bert {
         &self,
         layer: &EncoderLayer,
         states: &mut [f32],
-        room: &mut Room,
+        room: &mut RunBuffers,
     ) -> Result<(), GemmError> {
         let integers = &self.integers;
         grow(&mut room.joined, 3 * states.len());
@@ -214,7 +214,7 @@ impl Bert {
             .zip(states.chunks(BLOCK * HIDDEN))
         {
             let linear = &layer.query_key_value;
-            linear.apply::<Store>(integers, from, to, &mut room.scratch)?;
+            linear.apply::<SetProduct>(integers, from, to, &mut room.scratch)?;
         }
         self.attention(states.len() / HIDDEN, room)?;
         let scratch = &mut room.scratch;
@@ -224,12 +224,12 @@ impl Bert {
         {
             let mixed = &mixed[..states.len()];
             let (attended, wide_in, narrow) = (&layer.attended, &layer.wide, &layer.narrow);
-            attended.apply::<Add>(integers, mixed, states, scratch)?;
+            attended.apply::<AddProduct>(integers, mixed, states, scratch)?;
             layer.norm1.apply(states);
             grow(&mut room.wide, BLOCK * WIDE);
             let wide = &mut room.wide[..states.len() / HIDDEN * WIDE];
-            wide_in.apply::<StoreGelu>(integers, states, wide, scratch)?;
-            narrow.apply::<Add>(integers, wide, states, scratch)?;
+            wide_in.apply::<SetGelu>(integers, states, wide, scratch)?;
+            narrow.apply::<AddProduct>(integers, wide, states, scratch)?;
             layer.norm2.apply(states);
         }
         Ok(())
@@ -237,7 +237,7 @@ impl Bert {
 
     /// Mixes the values of all tokens by the likeness of queries and keys, head by head: from
     /// `room.joined` to `room.mixed`.
-    fn attention(&self, tokens: usize, room: &mut Room) -> Result<(), GemmError> {
+    fn attention(&self, tokens: usize, room: &mut RunBuffers) -> Result<(), GemmError> {
         grow(&mut room.mixed, tokens * HIDDEN);
         grow(&mut room.shares, tokens * tokens);
         grow(&mut room.own, tokens * HEAD);
@@ -278,7 +278,7 @@ impl Bert {
 
 impl Linear {
     /// `input` times the matrix, row by row, into `to`.
-    fn apply<F: Finish>(
+    fn apply<F: ProductEnd>(
         &self,
         integers: &Integers,
         input: &[f32],

@@ -9,7 +9,7 @@ use crate::config::SemanticCacheConfig;
 mod model;
 
 #[cfg(feature = "embedder")]
-pub(crate) use self::model::{of_sentences, state};
+pub(crate) use self::model::{share, state};
 
 /// The model in `/health/ready` of a build without one.
 #[cfg(not(feature = "embedder"))]

@@ -224,13 +224,7 @@ fn edge(
     };
     let engine = Engine::new(snapshot, transport.clone(), services).with_cache(cache);
     #[cfg(feature = "embedder")]
-    let (engine, embedder) = {
-        let semantic = &loaded.config.cache.semantic;
-        let built_in = crate::vectors::embedder();
-        let sentences = crate::embedding::of_sentences(semantic, &built_in);
-        let engine = crate::vectors::share(&built_in, &sentences, engine, semantic);
-        (engine, sentences)
-    };
+    let (engine, embedder) = crate::embedding::share(engine, &loaded.config.cache.semantic);
     Ok(Arc::new(Edge {
         #[cfg(feature = "embedder")]
         embedder,

@@ -87,35 +87,35 @@ fn multiply<I: Isa>(isa: I, row: &[f32], by: &[f32], to: &mut [f32]) {
 }
 
 /// What happens to a number of a product before it is stored.
-pub(super) trait Finish {
+pub(super) trait ProductEnd {
     /// `new` is the number, `old` the content of its place.
     fn finish<I: Isa>(isa: I, new: I::F32, old: I::F32) -> I::F32;
 }
 
 /// Stores the product.
-pub(super) struct Store;
+pub(super) struct SetProduct;
 
 /// Adds the product to what is there.
-pub(super) struct Add;
+pub(super) struct AddProduct;
 
 /// Stores the GELU function of the product.
-pub(super) struct StoreGelu;
+pub(super) struct SetGelu;
 
-impl Finish for Store {
+impl ProductEnd for SetProduct {
     #[inline(always)]
     fn finish<I: Isa>(_: I, new: I::F32, _: I::F32) -> I::F32 {
         new
     }
 }
 
-impl Finish for Add {
+impl ProductEnd for AddProduct {
     #[inline(always)]
     fn finish<I: Isa>(isa: I, new: I::F32, old: I::F32) -> I::F32 {
         isa.f32().add(new, old)
     }
 }
 
-impl Finish for StoreGelu {
+impl ProductEnd for SetGelu {
     #[inline(always)]
     fn finish<I: Isa>(isa: I, new: I::F32, _: I::F32) -> I::F32 {
         Gelu {}.eval(isa, new)
@@ -137,7 +137,7 @@ pub(super) struct Rescale<'a, F> {
     pub(super) finish: PhantomData<F>,
 }
 
-impl<F: Finish> SimdOp for Rescale<'_, F> {
+impl<F: ProductEnd> SimdOp for Rescale<'_, F> {
     type Output = ();
 
     #[inline(always)]

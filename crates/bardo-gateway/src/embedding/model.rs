@@ -3,22 +3,25 @@
 use std::sync::Arc;
 
 use bardo_embed::{Embedder, EmbedderStatus, ModelSpec, Pooling, Source};
+use bardo_engine::Engine;
 use serde_json::{Value, json};
 
 use crate::config::{RawPooling, RawVectorEngine, SemanticCacheConfig, SemanticModelConfig};
+use crate::vectors;
 
 /// Questions that wait for the thread of a configured model.
 const QUEUE_MAX: usize = 32;
 
-/// The model that the semantic cache asks: the configured one, or `built_in`.
-pub(crate) fn of_sentences(
-    semantic: &SemanticCacheConfig,
-    built_in: &Arc<Embedder>,
-) -> Arc<Embedder> {
-    match &semantic.model {
-        None => Arc::clone(built_in),
+/// Gives an engine its models. Returns the one that the semantic cache asks: the configured one, or
+/// that of the program.
+pub(crate) fn share(engine: Engine, semantic: &SemanticCacheConfig) -> (Engine, Arc<Embedder>) {
+    let built_in = vectors::embedder();
+    let sentences = match &semantic.model {
+        None => Arc::clone(&built_in),
         Some(model) => Arc::new(Embedder::new(spec(model), QUEUE_MAX)),
-    }
+    };
+    let engine = vectors::share(&built_in, &sentences, engine, semantic);
+    (engine, sentences)
 }
 
 pub(super) fn spec(model: &SemanticModelConfig) -> ModelSpec {
