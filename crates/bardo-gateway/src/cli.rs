@@ -149,7 +149,7 @@ pub(crate) struct ServeArgs {
     /// Answer with simulated providers and play money. Needs no configuration and no API key.
     #[arg(long)]
     pub(crate) sandbox: bool,
-    /// Send simulated streams at full speed. The default pace is for people who watch.
+    /// Send simulated streams at full speed. By default they are slow enough to watch.
     #[arg(long, requires = "sandbox")]
     pub(crate) fast: bool,
     /// Address for clients (`server.listen`).
@@ -169,7 +169,7 @@ pub(crate) struct SandboxArgs {
     /// Seed of the answers. The same seed gives the same answers.
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Send streams at full speed. The default pace is for people who watch.
+    /// Send streams at full speed. By default they are slow enough to watch.
     #[arg(long)]
     pub(crate) fast: bool,
     /// Print JSON, one object per line. Errors are JSON too, on standard error.

@@ -21,10 +21,10 @@ const TICKS_MIN: u64 = 12;
 /// Options of `demo`.
 #[derive(Args)]
 pub(crate) struct DemoArgs {
-    /// Ticks of the day; five minutes each by the agent's clock.
+    /// Number of ticks in the day. A tick is five minutes of the agent's time.
     #[arg(long, value_name = "N", default_value_t = 288, value_parser = clap::value_parser!(u64).range(TICKS_MIN..=10_000))]
     ticks: u64,
-    /// Play another day.
+    /// Seed of the day. Another seed plays another day.
     #[arg(long, value_name = "N", default_value_t = 7)]
     seed: u64,
     /// Let the agent survive the day.

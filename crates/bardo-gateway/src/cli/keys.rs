@@ -107,7 +107,7 @@ struct LimitArgs {
     /// block`.
     #[arg(long, value_name = "TOKENS")]
     allowance_tokens: Option<String>,
-    /// After the allowance is used up: go on (bill), or refuse requests until the hour ends (block).
+    /// After the allowance is used up: continue (bill), or refuse requests until the hour ends (block).
     #[arg(long, value_name = "bill|block")]
     overage: Option<String>,
     /// Spending cap per session.
@@ -132,8 +132,8 @@ struct LimitArgs {
     /// Range in which the key may change its own cap per month.
     #[arg(long, value_name = "MIN..MAX")]
     spend_month_range: Option<String>,
-    /// Part of the answer cache in the key's requests: off, default, or semantic (answers to
-    /// requests of the same meaning too).
+    /// Stored answers for the key's requests: off, default (to identical requests), or semantic
+    /// (also to the same question in other words).
     #[arg(long, value_name = "off|default|semantic")]
     cache: Option<String>,
 }
@@ -275,7 +275,7 @@ pub(super) struct RotateArgs {
     common: Common,
     #[command(flatten)]
     which: KeyIdArg,
-    /// How long the old key keeps working.
+    /// Time for which the old key still works.
     #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = super::duration)]
     overlap: Duration,
 }
