@@ -26,29 +26,40 @@ const AUDITS: &str = "cache-audits";
 /// Behind the id of the audited request, this makes the id of the second one.
 const AGAIN: &str = "_audit";
 
-impl Engine {
-    /// Asks a provider the prompt of an audited request once more, behind that request. Where this
-    /// fails there is no pair to compare.
-    pub(crate) fn ask_again(self: &Arc<Self>, planned: &Planned, twin: oneshot::Sender<LiveTwin>) {
+/// The second request of an audit, before it is sent.
+pub(crate) struct AuditTwin {
+    call: Call,
+    slot: CacheSlot,
+    answer: oneshot::Sender<LiveTwin>,
+}
+
+impl AuditTwin {
+    /// The request of an audited one; `None` where there is nothing to ask.
+    pub(crate) fn of(planned: &Planned, answer: oneshot::Sender<LiveTwin>) -> Option<Self> {
         let call = planned.call();
-        let id = RequestId::parse(&format!("{}{AGAIN}", call.request_id()));
-        let (Ok(id), Ok(account), Ok(runtime), Some(recording)) = (
-            id,
-            AccountId::parse(AUDITS),
-            Handle::try_current(),
-            planned.limited().recording(),
-        ) else {
-            return;
-        };
+        let id = RequestId::parse(&format!("{}{AGAIN}", call.request_id())).ok()?;
+        let account = AccountId::parse(AUDITS).ok()?;
         let slot = CacheSlot {
             wish: Wish::NoStore,
-            ..recording.slot().clone()
+            ..planned.limited().recording()?.slot().clone()
         };
         let call = call.again_as(id).paid_by_owner(account);
+        Some(Self { call, slot, answer })
+    }
+}
+
+impl Engine {
+    /// Asks a provider the prompt of an audited request once more, beside that request. Where this
+    /// fails there is no pair to compare.
+    pub(crate) fn ask_again(self: &Arc<Self>, twin: AuditTwin) {
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
         let engine = Arc::clone(self);
         runtime.spawn(async move {
+            let AuditTwin { call, slot, answer } = twin;
             if let Ok(Some(live)) = Box::pin(engine.live_again(call, slot)).await {
-                let _ = twin.send(live);
+                let _ = answer.send(live);
             }
         });
     }

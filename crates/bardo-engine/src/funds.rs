@@ -16,6 +16,7 @@ use bardo_types::usage::Usage;
 
 use crate::call::Call;
 use crate::receipt_builder::ReceiptBuilder;
+use crate::searches::SearchFee;
 use crate::seeds::SeedTaken;
 use crate::shape::Shaped;
 
@@ -57,6 +58,8 @@ pub(crate) struct RequestFunds {
     seed_taken: Option<Arc<SeedTaken>>,
     /// The part of the seed that the backend of the last attempt draws on.
     seed: Option<Arc<SeedTaken>>,
+    /// Goes back to the budget of its cycle where no provider was asked to search.
+    search_fee: Option<Box<SearchFee>>,
 }
 
 impl RequestFunds {
@@ -119,9 +122,10 @@ impl RequestFunds {
         self.cut_off = true;
     }
 
-    /// Notes what the request took of its agent's seed.
-    pub(crate) fn draw_on(&mut self, seed: Option<Arc<SeedTaken>>) {
+    /// Notes what the request took of its agent's seed, and of the budget of searches.
+    pub(crate) fn draw_on(&mut self, seed: Option<Arc<SeedTaken>>, search: Option<SearchFee>) {
         self.seed_taken = seed;
+        self.search_fee = search.map(Box::new);
     }
 
     /// Whether the price at the backend of the last attempt is unknown.
@@ -141,6 +145,9 @@ impl RequestFunds {
         self.price = leg.price;
         let applied = leg.settings.applied();
         self.searched = applied.is_some_and(|applied| applied.searches);
+        if let Some(fee) = self.search_fee.as_mut().filter(|_| self.searched) {
+            fee.spend();
+        }
         self.list_price = call.snapshot().roster().list_price(call.model());
         let grows = mode != PaymentMode::Direct && shaped.grant.sliced;
         let reckoned = leg.reckoned(call).filter(|_| grows);

@@ -15,6 +15,7 @@ use crate::receipt_builder::Passed;
 use crate::received::{Payer, Task};
 use crate::record::RequestRecord;
 use crate::recording::Recording;
+use crate::searches::SearchFee;
 use crate::seeds::SeedTaken;
 
 /// A request within its caller's limits. Nothing is held for it yet.
@@ -81,10 +82,13 @@ impl Limited {
         (self.call, self.life)
     }
 
-    /// Notes the tokens that the request can come to at all, whatever its limit says, and what it
-    /// took of its agent's seed.
-    pub(crate) fn planned(&mut self, legs: &[Arc<Leg>], seed: Option<Arc<SeedTaken>>) {
-        self.life.record_mut().draw_on(seed);
+    /// Notes what the request took of its agent's seed, and of the budget of searches.
+    pub(crate) fn draw_on(&mut self, seed: Option<Arc<SeedTaken>>, search: Option<SearchFee>) {
+        self.life.record_mut().draw_on(seed, search);
+    }
+
+    /// Notes the tokens that the request can come to at all, whatever its limit says.
+    pub(crate) fn planned(&mut self, legs: &[Arc<Leg>]) {
         let size = self.call.size();
         let unknown = self.call.snapshot().billing.unknown_output;
         let longest =

@@ -244,14 +244,15 @@ impl Engine {
         let mut limited = prepared.into_limited();
         let plan = self.plan_for(limited.call(), &mut Router::route)?;
         let plan = match limited.call().task() {
-            Task::Generate => self.allow_search(limited.call(), plan)?,
+            Task::Generate => {
+                let (plan, search) = self.allow_search(limited.call(), plan)?;
+                let (plan, seed) = self.take_seed(limited.call(), plan)?;
+                limited.draw_on(seed, search);
+                plan
+            }
             Task::Embeddings | Task::CountTokens => plan,
         };
-        let (plan, seed) = match limited.call().task() {
-            Task::Generate => self.take_seed(limited.call(), plan)?,
-            Task::Embeddings | Task::CountTokens => (plan, None),
-        };
-        limited.planned(&plan.legs, seed);
+        limited.planned(&plan.legs);
         limited.passed(Passed::Plan);
         Ok(Planned { limited, plan })
     }

@@ -30,6 +30,7 @@ use crate::quota::Quota;
 use crate::receipt_builder::{Passed, ReceiptBuilder, Served};
 use crate::recording::Recording;
 use crate::scrub::for_logs;
+use crate::searches::SearchFee;
 use crate::seeds::SeedTaken;
 use crate::services::Services;
 use crate::shape::Shaped;
@@ -179,9 +180,9 @@ impl RequestRecord {
         self.quota.bound(most);
     }
 
-    /// Notes what the request took of its agent's seed.
-    pub(crate) fn draw_on(&mut self, seed: Option<Arc<SeedTaken>>) {
-        self.funds.draw_on(seed);
+    /// Notes what the request took of its agent's seed, and of the budget of searches.
+    pub(crate) fn draw_on(&mut self, seed: Option<Arc<SeedTaken>>, search: Option<SearchFee>) {
+        self.funds.draw_on(seed, search);
     }
 
     /// Notes an upper bound of the tokens of the prompt.

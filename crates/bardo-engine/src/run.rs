@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bardo_types::fault::Fault;
 
 use crate::answer::Answer;
+use crate::baseline::AuditTwin;
 use crate::call::Call;
 use crate::decision;
 use crate::engine::Engine;
@@ -59,10 +60,11 @@ impl Engine {
             Lookup::Hit(hit) => return self.serve(*hit).await,
             Lookup::Miss(planned) => planned,
         };
-        if let Some(twin) = twin {
-            self.ask_again(&planned, twin);
-        }
+        let twin = twin.and_then(|twin| AuditTwin::of(&planned, twin));
         let funded = self.reserve(planned).await?;
+        if let Some(twin) = twin {
+            self.ask_again(twin);
+        }
         let delivering = self.dispatch(funded).await?;
         Ok(self.relay(delivering).await?)
     }

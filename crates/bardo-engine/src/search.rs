@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::plan::Plan;
 use crate::price::USUAL_SEARCH_FEE;
+use crate::searches::SearchFee;
 
 impl Engine {
     /// A profile's search goes on where the budget of its cycle pays for it; else another plan
@@ -15,9 +16,13 @@ impl Engine {
     ///
     /// # Errors
     /// When no backend may serve the request without it.
-    pub(crate) fn allow_search(&self, call: &Call, plan: Plan) -> Result<Plan, EngineError> {
+    pub(crate) fn allow_search(
+        &self,
+        call: &Call,
+        plan: Plan,
+    ) -> Result<(Plan, Option<SearchFee>), EngineError> {
         let Some(routed) = plan.routed().filter(|routed| routed.searches()) else {
-            return Ok(plan);
+            return Ok((plan, None));
         };
         let fees = plan.legs().iter().map(|leg| {
             let fee = leg.price.and_then(|price| price.web_search);
@@ -36,8 +41,9 @@ impl Engine {
             cycle.unwrap_or_default()
         );
         let budget = call.snapshot().setup.web_search_budget;
-        if self.searches.take(name, fee, budget, Instant::now()) {
-            return Ok(plan);
+        let taken = self.searches.take(name, fee, budget, Instant::now());
+        if taken.is_some() {
+            return Ok((plan, taken));
         }
         let mut routed = (**routed).clone();
         if let Some(wanted) = &mut routed.wanted {
@@ -48,6 +54,6 @@ impl Engine {
             "web_search",
             "the searches of this cycle have used up `providers.venice.web_search_budget_per_cycle_usdc`",
         ));
-        self.plan_of(call, routed, said)
+        Ok((self.plan_of(call, routed, said)?, None))
     }
 }

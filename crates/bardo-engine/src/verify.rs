@@ -71,7 +71,8 @@ impl Engine {
         let mut limited = self.limit(call.again_as(id)).await?;
         let (first, plan) = self.plans_of_both(limited.call(), plan)?;
         let (plan, seed) = self.take_seed(limited.call(), plan)?;
-        limited.planned(plan.legs(), seed);
+        limited.draw_on(seed, None);
+        limited.planned(plan.legs());
         Ok((first, Planned::new(limited, plan)))
     }
 

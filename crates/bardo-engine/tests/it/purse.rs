@@ -45,6 +45,8 @@ pub(crate) struct Books {
     pub(crate) inner: MemoryLedger,
     /// Number of settlements that fail from now on.
     pub(crate) fail_settles: AtomicU32,
+    /// Number of holds that are not taken.
+    pub(crate) fail_reserves: AtomicU32,
     /// Number of holds that are not stored.
     pub(crate) fail_persists: AtomicU32,
     /// Number of extensions that fail.
@@ -86,6 +88,9 @@ impl Holds for Books {
         &self,
         command: Reserve,
     ) -> Answered<'_, Result<Result<Reservation, LedgerRefusal>, StoreError>> {
+        if fails(&self.fail_reserves) {
+            return down();
+        }
         self.inner.reserve(command)
     }
 

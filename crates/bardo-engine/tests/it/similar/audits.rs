@@ -1,5 +1,6 @@
 //! Audits: a would-be hit is answered live, paid as a miss and compared.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bardo_cache::semantic::{AuditMode, AuditRules};
@@ -205,4 +206,24 @@ async fn a_second_live_answer_is_the_owners_and_compared_with_the_first() {
     assert_eq!((report.live_pairs, report.live_disagreements), (1, 0));
     // The second answer is neither stored nor indexed.
     assert_eq!(purse.bench.engine.cache().store().stats().entries, 2);
+}
+
+#[tokio::test]
+async fn an_audited_request_that_is_refused_costs_the_owner_no_second_answer() {
+    let (purse, _) = purse(AuditRules {
+        baseline: 1.0,
+        ..auditing()
+    })
+    .await;
+    cache_of(&purse, &scripted("How do I sell 1 ETH?")).await;
+    purse.books.fail_reserves.store(1, Ordering::Relaxed);
+    let body = scripted("How can I sell one ETH?");
+    assert!(purse.ask(Dialect::Chat, &body).await.is_err());
+    cache_of(&purse, &scripted("What is a validator?")).await;
+    assert_eq!(purse.bench.received().await.len(), 2);
+    let receipts = purse.settled().await;
+    let of_owner = receipts
+        .iter()
+        .filter(|receipt| receipt.account != purse.account);
+    assert_eq!(of_owner.count(), 0);
 }
