@@ -198,24 +198,32 @@ impl Engine {
 }
 
 fn in_words(found: &Similar, serves: bool, threshold: f32) -> String {
+    // Rounding in a sum of products can exceed 1.
+    let shown = |similarity: &f32| format!("{:.3}", similarity.min(1.0));
     match found {
         Similar::Hit { similarity, .. } if serves => format!(
-            "a stored question asks the same at similarity {similarity:.3}; its answer is served, \
-            unless the request is chosen for an audit"
+            "a stored question asks the same at similarity {}; its answer is served, \
+            unless the request is chosen for an audit",
+            shown(similarity)
         ),
         Similar::Hit { similarity, .. } => format!(
-            "a stored question asks the same at similarity {similarity:.3}, but the domain is \
-            stopped: too few checks so far show that its stored answers are right"
+            "a stored question asks the same at similarity {}, but the domain is \
+            stopped: too few checks so far show that its stored answers are right",
+            shown(similarity)
         ),
         Similar::Guarded {
             similarity,
             mismatch,
         } => format!(
-            "the nearest stored question has similarity {similarity:.3}; the guard refuses its \
-            answer: {mismatch}"
+            "the nearest stored question has similarity {}; the guard refuses its \
+            answer: {mismatch}",
+            shown(similarity)
         ),
         Similar::Far(Some(closest)) => {
-            format!("the nearest stored question has similarity {closest:.3}, below {threshold:.3}")
+            format!(
+                "the nearest stored question has similarity {}, below {threshold:.3}",
+                shown(closest)
+            )
         }
         Similar::Far(None) => "no question is stored with the same context: the same caller, \
             model, settings, system prompt and earlier turns"

@@ -184,9 +184,10 @@ impl Leg {
             (longest == 0 || *cap < longest) && self.output_bound.is_none_or(|own| *cap < own)
         };
         grant.output_cap.filter(is_below).map(|cap| {
-            let detail =
-                "the balance is enough for this many output tokens; set a lower limit, or add money";
-            (cap, Degradation::new("max_tokens", detail))
+            let detail = format!(
+                "the balance is enough for {cap} output tokens; set a lower limit, or add money"
+            );
+            (cap, Degradation::told("max_tokens", detail))
         })
     }
 }

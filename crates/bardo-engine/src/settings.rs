@@ -222,9 +222,9 @@ fn limit(cap: Option<u64>, request: &mut ChatRequest, applied: &mut Applied) {
     let Some(cap) = cap else { return };
     if request.max_output_tokens.is_none_or(|own| own > cap) {
         request.max_output_tokens = Some(cap);
-        applied.degraded.push(Degradation::new(
+        applied.degraded.push(Degradation::told(
             "max_tokens",
-            "the cost limit of this call is enough for this many output tokens",
+            format!("the cost limit of this call is enough for {cap} output tokens"),
         ));
     }
 }

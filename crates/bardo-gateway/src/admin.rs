@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::assemble::names;
 use crate::caches::{self, FlushOrder, InvalidateOrder};
 use crate::config::units::Span;
+use crate::json_words;
 use crate::operator::{BillResolution, KeyChange, KeySpec, Operator, OperatorError, Unseen};
 
 /// The body of a request that creates a key.
@@ -151,7 +152,7 @@ fn read<'b, T: Deserialize<'b> + Default>(body: &'b Bytes) -> Result<T, Operator
 }
 
 fn parse<'b, T: Deserialize<'b>>(body: &'b Bytes) -> Result<T, OperatorError> {
-    serde_json::from_slice(body).map_err(|error| OperatorError::Invalid(error.to_string()))
+    json_words::read(body).map_err(OperatorError::Invalid)
 }
 
 async fn flush(operator: &Operator, engine: &Engine, body: &Bytes) -> Result<Value, OperatorError> {

@@ -59,6 +59,13 @@ pub(crate) struct FlushOrder {
     pub(crate) market: bool,
 }
 
+/// The members that narrow a flush, for errors.
+macro_rules! narrow {
+    () => {
+        "`agent` (with `account`), `domain`, `token`, `pool`, `playbook`, `market`"
+    };
+}
+
 /// Why a flush was not carried out, in words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -110,13 +117,13 @@ impl FlushOrder {
                 (Flush::All, Some(_)) => Err(BadFlush("send `all` without an `account`")),
                 _ => Ok(order),
             },
-            (Some(_), _) => Err(BadFlush(
-                "send one of `agent`, `domain`, `token`, `pool`, `playbook`, `market` and `all`",
-            )),
+            (Some(_), _) => Err(BadFlush(concat!("send one of ", narrow!(), " and `all`"))),
             (None, Some(account)) => Ok(Flush::Tenant(account)),
-            (None, None) => Err(BadFlush(
-                "say what to remove: `account`, `domain`, `token`, `pool`, `playbook`, `market` or `all`",
-            )),
+            (None, None) => Err(BadFlush(concat!(
+                "say what to remove: `account`, ",
+                narrow!(),
+                " or `all`"
+            ))),
         }
     }
 }

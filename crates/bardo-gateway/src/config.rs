@@ -5,6 +5,7 @@ mod raw;
 mod settings;
 mod spellings;
 pub(crate) mod units;
+mod urls;
 
 use std::path::{Path, PathBuf};
 
@@ -245,13 +246,18 @@ fn build(
     let mut merged = layers.merged();
     let defaults = parse(DEFAULTS, "toml").map_err(ConfigError)?;
     let missing = layers::resolve_secrets(&mut merged, "", environment);
+    let urls = urls::problems(&merged);
     let mut read = settings::read(merged, &defaults, missing);
     let mut config = read.config.take();
     if let Some(config) = &mut config {
         config.upstream.header_timeout_is_set = layers.is_set(&["upstream", "header_timeout"]);
         config.revision = layers.revision();
         read.add(config.problems());
-        read.add(more(config));
+        read.add_more(more(config));
+    }
+    read.add_more(urls);
+    if let Some(text) = file.and_then(|path| std::fs::read_to_string(path).ok()) {
+        read.sort_by(&text);
     }
     let refused = layers::refuse_all(&read.problems);
     match (config, refused) {

@@ -20,6 +20,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::caches::{self, FlushOrder, InvalidateOrder};
+use crate::json_words;
 use crate::operator::{Operator, OperatorError};
 
 const FILE: &str = "control.sock";
@@ -149,7 +150,7 @@ enum CacheQuestion {
 
 async fn of_cache(engine: &Engine, operator: &Operator, order: &[u8]) -> Value {
     let cache = engine.cache();
-    let done = match serde_json::from_slice(order) {
+    let done = match json_words::read(order) {
         Ok(CacheQuestion::Stats { account: None }) => Ok(caches::stats(cache)),
         Ok(CacheQuestion::Stats {
             account: Some(name),
@@ -160,7 +161,7 @@ async fn of_cache(engine: &Engine, operator: &Operator, order: &[u8]) -> Value {
             caches::flush_for_operator(operator, engine, order).await
         }
         Ok(CacheQuestion::Invalidate(order)) => caches::invalidate(operator, engine, &order).await,
-        Err(error) => Err(OperatorError::Invalid(error.to_string())),
+        Err(error) => Err(OperatorError::Invalid(error)),
     };
     done.unwrap_or_else(|error| json!({ "error": error.to_string() }))
 }

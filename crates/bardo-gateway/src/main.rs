@@ -19,6 +19,7 @@ mod error;
 mod events;
 mod explain;
 mod home;
+mod json_words;
 mod last_lists;
 mod models;
 mod operator;

@@ -35,7 +35,7 @@ use crate::events::{Bus, OwnerMessages};
 use crate::ops::{Ops, Status};
 use crate::refresh::{self, Fetched};
 use crate::server::{self, StopPhase};
-use crate::sink::Sink;
+use crate::sink::{self, Sink};
 use crate::stores::ProcessStores;
 use crate::{bankr, cache_secret, caches, last_lists, ops, probe, simulation, stores, upkeep};
 
@@ -480,6 +480,7 @@ impl ProcessState {
                 SETTLE_TIMEOUT
             }
         };
+        sink::note_stop();
         let _ = stop.send(StopPhase::Now);
         patience
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bardo_cache::semantic::AuditReport;
 use bardo_engine::{EventSink, FlushCause};
@@ -201,6 +202,18 @@ fn owner_message(receipt: &Receipt) -> String {
     bardo_router::owner_message(subsystem, &receipt.model, &receipt.backend, lost)
 }
 
+/// The gateway closes the requests that are still open.
+static STOPPING: AtomicBool = AtomicBool::new(false);
+
+/// Notes that the gateway closes open requests from now on, for their log lines.
+pub(crate) fn note_stop() {
+    STOPPING.store(true, Ordering::Relaxed);
+}
+
+fn is_stopping() -> bool {
+    STOPPING.load(Ordering::Relaxed)
+}
+
 /// Writes one line per request: answered ones at `debug`, because an operator who wants each asks
 /// for it (`RUST_LOG=bardo::requests=debug`), the others louder.
 fn log(receipt: &Receipt) {
@@ -231,6 +244,9 @@ fn log(receipt: &Receipt) {
     }
     match receipt.outcome {
         Outcome::Finished => line!(tracing::Level::DEBUG, "answered"),
+        Outcome::Aborted if is_stopping() => {
+            line!(tracing::Level::WARN, "cut off by the stop of the gateway")
+        }
         Outcome::Aborted => line!(tracing::Level::INFO, "the client disconnected"),
         Outcome::Failed => line!(tracing::Level::WARN, "failed"),
         Outcome::Unknown if receipt.amounts.charge > bardo_types::money::MicroUsd::ZERO => line!(

@@ -4,6 +4,7 @@ mod folder;
 mod had_keys;
 mod kind;
 
+use std::io::IsTerminal as _;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
@@ -421,7 +422,9 @@ pub(crate) fn with_operator<T>(
         }
         other => other,
     })?;
-    if !common.json {
+    // In a script the line would stand between the answers. Play money is said in any case.
+    let is_play = kind == DataFolderKind::Sandbox;
+    if !common.json && (is_play || std::io::stderr().is_terminal()) {
         note(&match kind {
             DataFolderKind::Real => format!("store: {place} (real)"),
             DataFolderKind::Sandbox => format!("store: {place} (sandbox, play money)"),

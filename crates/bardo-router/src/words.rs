@@ -137,7 +137,7 @@ impl Speaker<'_> {
                 self.facts.max_output_tokens.unwrap_or_default()
             ),
             Reason::Tier => format!(
-                "tier `{}` is below quality `{}`, and another model reaches it",
+                "tier `{}` is too low for quality `{}`, which another model has",
                 tier_name(rated),
                 requirements.intent.quality.as_str()
             ),

@@ -22,6 +22,15 @@ impl Degradation {
         }
     }
 
+    /// A degradation with an explanation of this request's own.
+    #[must_use]
+    pub const fn told(feature: &'static str, detail: String) -> Self {
+        Self {
+            feature: Cow::Borrowed(feature),
+            detail: Cow::Owned(detail),
+        }
+    }
+
     /// A degradation named after a field that only this request carries. A long name is cut.
     #[must_use]
     pub fn field(field: &str, detail: &'static str) -> Self {

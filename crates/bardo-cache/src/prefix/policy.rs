@@ -209,9 +209,11 @@ impl fmt::Display for Verdict {
         let Self {
             tokens, minimum, ..
         } = self;
+        if self.reason == MarkReason::TooShort && *tokens == 0 {
+            return write!(f, "no mark: the request has nothing to cache");
+        }
         write!(f, "{} on {tokens} tokens: ", name(self.ttl))?;
         match self.reason {
-            MarkReason::TooShort if *tokens == 0 => write!(f, "nothing is there to cache"),
             MarkReason::TooShort => write!(f, "the model caches from {minimum} tokens on"),
             MarkReason::NoDiscount => {
                 write!(f, "the price list has no discount on cache reads")

@@ -87,7 +87,8 @@ impl InvalidateOrder {
             let said = match &self.chain {
                 Some(_) => "`chain` alone removes nothing: name `addresses` or `tokens` too",
                 None => {
-                    "say what has changed: `addresses`, `tokens`, `domains`, `playbooks`, `market` or `regime`"
+                    "say what has changed: `addresses` (or `pools`), `tokens`, `domains`, `playbooks`, \
+                    `market` or `regime`; `account` narrows all but `regime`"
                 }
             };
             return Err(said.to_owned());
@@ -114,7 +115,8 @@ impl InvalidateOrder {
             Some(name) => match MarketRegime::parse(name) {
                 Some(regime) => Ok(Some(Some(regime))),
                 None => Err(format!(
-                    "unknown regime `{name}`; use calm, normal, volatile, crisis or none"
+                    "unknown regime `{name}`; use calm (or sideways, ranging), normal (or bull, bear, \
+                    trending), volatile (or high_vol), crisis (or crash, panic), or none"
                 )),
             },
         }

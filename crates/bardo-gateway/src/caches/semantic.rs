@@ -14,7 +14,7 @@ pub(super) fn stats(counts: &MeaningCounts) -> Value {
         Value::Object(rows.collect())
     };
     let domains = counts.domains.iter().map(|one| {
-        let mut row = evidence(&one.report);
+        let mut row = evidence_told(&one.report);
         row["domain"] = json!(one.domain);
         row["hits"] = json!(one.hits);
         row["stopped_hits"] = json!(one.stopped);
@@ -43,6 +43,14 @@ fn evidence(report: &AuditReport) -> Value {
         "live_disagreements": report.live_disagreements,
         "audits_missing": report.missing,
     })
+}
+
+/// The measured error of a domain with a sentence about it. `audits` counts anew after a stop,
+/// `disagreed` never does.
+fn evidence_told(report: &AuditReport) -> Value {
+    let mut told = evidence(report);
+    told["state"] = json!(format!("the domain {}", domain_words(&told)));
+    told
 }
 
 /// The figures for metrics.
@@ -133,7 +141,7 @@ fn by_meaning(semantic: &ExplainedMeaning) -> Value {
         "domain": Some(semantic.domain).filter(|name| !name.is_empty()),
         "similarity": semantic.similarity.map(decimal),
         "threshold": semantic.threshold.map(decimal),
-        "evidence": semantic.evidence.as_ref().map(evidence),
+        "evidence": semantic.evidence.as_ref().map(evidence_told),
     })
 }
 

@@ -44,18 +44,18 @@ pub(super) struct FlushArgs {
     /// Remove only answers to this agent of the account.
     #[arg(long, value_name = "NAME", requires = "account")]
     agent: Option<String>,
-    /// Remove only answers of this domain, such as defi.
-    #[arg(long, value_name = "NAME")]
-    domain: Option<String>,
-    /// Remove only answers to prompts that name this token, such as ETH.
-    #[arg(long, value_name = "TICKER")]
-    token: Option<String>,
-    /// Remove only answers to prompts that name this pool or contract.
-    #[arg(long, value_name = "ADDRESS")]
-    pool: Option<String>,
-    /// Remove only answers to prompts that carry the playbook of this digest.
-    #[arg(long, value_name = "DIGEST")]
-    playbook: Option<String>,
+    /// Remove only answers of this domain, such as defi. Repeat for several.
+    #[arg(long = "domain", value_name = "NAME")]
+    domains: Vec<String>,
+    /// Remove only answers to prompts that name this token, such as ETH. Repeat for several.
+    #[arg(long = "token", value_name = "TICKER")]
+    tokens: Vec<String>,
+    /// Remove only answers to prompts that name this pool or contract. Repeat for several.
+    #[arg(long = "pool", value_name = "ADDRESS")]
+    pools: Vec<String>,
+    /// Remove only answers to prompts that carry the playbook of this digest. Repeat for several.
+    #[arg(long = "playbook", value_name = "DIGEST")]
+    playbooks: Vec<String>,
     /// Remove only answers about a market.
     #[arg(long)]
     market: bool,
@@ -74,17 +74,18 @@ pub(super) struct FlushArgs {
 impl FlushArgs {
     /// An event that answers of several kinds depend on; `None` for a plain flush.
     fn event(&self) -> Option<InvalidateOrder> {
-        if self.regime.is_none() && self.addresses.is_empty() {
+        let lists = [&self.domains, &self.tokens, &self.pools, &self.playbooks];
+        let names: usize = lists.iter().map(|list| list.len()).sum();
+        if self.regime.is_none() && self.addresses.is_empty() && names < 2 {
             return None;
         }
-        let list = |name: &Option<String>| name.iter().cloned().collect::<Vec<_>>();
         Some(InvalidateOrder {
             account: self.account.clone(),
             chain: self.chain.clone(),
-            addresses: [self.addresses.clone(), list(&self.pool)].concat(),
-            tokens: list(&self.token),
-            domains: list(&self.domain),
-            playbooks: list(&self.playbook),
+            addresses: [self.addresses.clone(), self.pools.clone()].concat(),
+            tokens: self.tokens.clone(),
+            domains: self.domains.clone(),
+            playbooks: self.playbooks.clone(),
             market: self.market,
             regime: self.regime.clone(),
         })
@@ -122,6 +123,11 @@ pub(super) fn run(verb: CacheVerb) -> Result<(), CliFailure> {
         }
         CacheVerb::Stats(args) => (args.common, json!({ "stats": { "account": args.account } })),
         CacheVerb::Flush(args) if args.event().is_some() => {
+            if args.agent.is_some() || args.all {
+                let told =
+                    "name `--agent` or `--all` without several names, `--address` and `--regime`";
+                return Err(CliFailure::new("usage", told.to_owned()));
+            }
             let order = args.event().unwrap_or_default();
             order
                 .check()
@@ -133,12 +139,15 @@ pub(super) fn run(verb: CacheVerb) -> Result<(), CliFailure> {
                 all: args.all,
                 account: args.account,
                 agent: args.agent,
-                domain: args.domain,
-                token: args.token,
-                pool: args.pool,
-                playbook: args.playbook,
+                domain: args.domains.into_iter().next(),
+                token: args.tokens.into_iter().next(),
+                pool: args.pools.into_iter().next(),
+                playbook: args.playbooks.into_iter().next(),
                 market: args.market,
             };
+            if order == FlushOrder::default() {
+                return Err(CliFailure::new("usage", nothing_named()));
+            }
             order
                 .read()
                 .map_err(|error| CliFailure::new("usage", error.to_string()))?;
@@ -163,6 +172,21 @@ pub(super) fn run(verb: CacheVerb) -> Result<(), CliFailure> {
         false => words(&answer).iter().for_each(say),
     }
     Ok(())
+}
+
+/// The error of a flush that names nothing: all options that name something, as the help has them.
+fn nothing_named() -> String {
+    let command = FlushArgs::augment_args(clap::Command::new("flush"));
+    let own = Common::augment_args(clap::Command::new("flush"));
+    let known: Vec<&str> = own
+        .get_arguments()
+        .filter_map(|one| one.get_long())
+        .collect();
+    let options = command.get_arguments().filter_map(|one| one.get_long());
+    // The chain of an address is only for the log.
+    let options = options.filter(|name| !known.contains(name) && *name != "chain");
+    let options: Vec<String> = options.map(|name| format!("--{name}")).collect();
+    format!("say what to remove: {}", options.join(", "))
 }
 
 /// The answer of the server for people.
@@ -208,7 +232,7 @@ fn words(answer: &Value) -> Vec<String> {
     for (member, said) in [
         ("bypassed", "bypassed"),
         ("unstored", "unstored"),
-        ("invalidations", "invalid."),
+        ("invalidations", "removals"),
     ] {
         for (reason, count) in answer[member].as_object().into_iter().flatten() {
             lines.push(format!("{said}  {count} ({reason})"));

@@ -21,7 +21,8 @@ use super::{CliFailure, Common, environment, say};
 use crate::assemble::{self, AssembledBackend, LiveLists};
 use crate::sink::Nowhere;
 use crate::{
-    cache_secret, config, explain, last_lists, refresh, request_id, serve, simulation, stores,
+    cache_secret, config, explain, json_words, last_lists, refresh, request_id, serve, simulation,
+    stores,
 };
 
 #[derive(Subcommand)]
@@ -477,7 +478,8 @@ pub(super) fn read(path: &Path) -> Result<Value, String> {
     } else {
         std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?
     };
-    serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+    serde_json::from_str(&text)
+        .map_err(|error| format!("{}: {}", path.display(), json_words::told(".", &error)))
 }
 
 /// The width of the terminal.

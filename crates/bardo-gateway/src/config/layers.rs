@@ -396,20 +396,20 @@ fn plain(message: &str) -> String {
     if let Some(name) = message.strip_prefix("missing field ") {
         return format!("the setting {name} is missing");
     }
-    let Some((given, expected)) = message
-        .strip_prefix("invalid type: ")
-        .and_then(|rest| rest.rsplit_once(", expected "))
-    else {
+    let begins = ["invalid type: ", "invalid value: "];
+    let rest = begins.iter().find_map(|begin| message.strip_prefix(begin));
+    let Some((given, expected)) = rest.and_then(|rest| rest.rsplit_once(", expected ")) else {
         return message.to_owned();
     };
     let expected = match expected {
         "a JSON number" | "f64" | "f32" => "a number",
-        "u64" | "u32" | "u16" | "u8" | "usize" => "a whole number",
+        "u64" | "u32" | "u16" | "u8" | "usize" => "a whole number of 0 or more",
         "a boolean" => "`true` or `false`",
         "a string" => "a text",
         "a sequence" => "a list",
         other if other == "a map" || other.starts_with("struct ") => "a table",
         _ => return message.to_owned(),
     };
+    let given = given.strip_prefix("integer ").unwrap_or(given);
     format!("must be {expected}, not {given}")
 }

@@ -30,6 +30,34 @@ impl ReadSettings {
             }
         }
     }
+
+    /// Adds problems of settings that may have one already, which then is the only one.
+    pub(super) fn add_more(&mut self, problems: impl IntoIterator<Item = String>) {
+        let places = self.problems.iter().filter_map(|known| place_of(known));
+        let places: Vec<String> = places.map(str::to_owned).collect();
+        let is_new = |problem: &String| {
+            place_of(problem).is_none_or(|place| places.iter().all(|known| known != place))
+        };
+        self.add(problems.into_iter().filter(is_new));
+    }
+
+    /// Puts the problems in the order in which their settings stand in the text of a file. Those that
+    /// are not there come last.
+    pub(super) fn sort_by(&mut self, text: &str) {
+        let offset = |problem: &String| {
+            let place = place_of(problem)?;
+            let mut names = place
+                .split(['.', '['])
+                .map(|name| name.trim_end_matches(']'));
+            names.try_fold(0, |from, name| match name.parse::<usize>() {
+                // The entries of a list have no names.
+                Ok(_) => Some(from),
+                Err(_) => text[from..].find(name).map(|at| from + at),
+            })
+        };
+        self.problems
+            .sort_by_key(|problem| offset(problem).unwrap_or(usize::MAX));
+    }
 }
 
 /// Reads the settings. `unresolved` are the references that have no value. A setting that cannot be

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use bardo_router::{Considered, Refusal};
+use bardo_router::{Considered, Refusal, RoutedCandidate};
 use bardo_types::error_code::ErrorCode;
 use bardo_types::feature::Feature;
 use bardo_types::intent::Intent;
@@ -249,11 +249,21 @@ fn answers(page: &mut Page, view: &View<'_>) {
         );
         let tier = entry.tier.map_or("unrated", Tier::as_str);
         let rank = format!("{}.", index + 1);
+        // A service may have a model several times, under names of its own.
+        let is_alike = |other: &RoutedCandidate| {
+            other.candidate.backend == choice.candidate.backend
+                && other.candidate.entry.id == entry.id
+                && other.candidate.entry.upstream_id != entry.upstream_id
+        };
+        let own_name = match route.choices.iter().any(is_alike) {
+            true => format!(" (`{}`)", entry.upstream_id),
+            false => String::new(),
+        };
         page.entry(
             &rank,
             4,
             &format!(
-                "{} at {}: {cost}, {tier}, {}",
+                "{} at {}{own_name}: {cost}, {tier}, {}",
                 entry.id,
                 view.backend(choice),
                 choice.security.as_str()
@@ -360,6 +370,7 @@ fn others(page: &mut Page, view: &View<'_>) {
         choices.into_iter().any(|choice| {
             choice.candidate.backend == seen.candidate.backend
                 && choice.candidate.entry.id == seen.candidate.entry.id
+                && choice.candidate.entry.upstream_id == seen.candidate.entry.upstream_id
         })
     };
     let rest: Vec<&Considered> = view

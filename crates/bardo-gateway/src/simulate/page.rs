@@ -43,7 +43,7 @@ pub(crate) fn page(study: &Study) -> String {
                 escaped(&claim.arithmetic)
             )
         });
-        list(&mut html, "Quoted figures, reckoned again", items);
+        list(&mut html, "Figures of others, checked", items);
     }
     let _ = write!(
         html,

@@ -161,7 +161,7 @@ pub(crate) fn words(study: &Study) -> String {
     lines.extend(crate::cli::table(&cells));
     lines.push(String::new());
     lines.push(
-        "`saved`: of the bill, against a client without cache marks; `against marks`: against a client that sets marks of 5 minutes. Write premiums are part of every bill. Keys of your own at the provider have no spread.".to_owned(),
+        "`saved`: of the bill, against a client without cache marks; `against marks`: against a client that sets marks of 5 minutes. The extra price of writing into a cache is included. Keys of your own at the provider have no spread.".to_owned(),
     );
     lines.push("\nAssumptions".to_owned());
     lines.extend(
@@ -173,7 +173,7 @@ pub(crate) fn words(study: &Study) -> String {
     );
     let claims = claims::of(&study.workload);
     if !claims.is_empty() {
-        lines.push("\nQuoted figures, reckoned again".to_owned());
+        lines.push("\nFigures of others, checked".to_owned());
     }
     for claim in claims {
         lines.push(format!("- \"{}\" {}", claim.quoted, claim.arithmetic));

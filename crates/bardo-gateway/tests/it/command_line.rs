@@ -349,6 +349,21 @@ fn all_settings_that_cannot_be_read_are_named_in_one_run() {
     ] {
         assert!(error.contains(words), "{words}: {error}");
     }
+    // Addresses are checked beside other mistakes of their sections, and each once.
+    let mut settings = good();
+    settings["store"] = json!({ "url": "mysql://db" });
+    settings["limits"] = json!({ "redis_url": "rediss://r:6379", "requests_per_minute": -1 });
+    settings["providers"]["local"] = json!({ "base_url": "ftp://x", "modls": ["m"] });
+    let error = check_refuses(&settings);
+    for words in [
+        "`store.url`",
+        "`limits.redis_url`",
+        "`limits.requests_per_minute`: must be a whole number of 0 or more, not `-1`",
+        "`providers.local.base_url`",
+        "unknown key `modls`",
+    ] {
+        assert_eq!(error.matches(words).count(), 1, "{words}: {error}");
+    }
     // Wrong values hide no unknown setting behind them.
     let mut settings = good();
     settings["store"] = json!({ "durability": "much", "ulr": "sqlite" });

@@ -98,6 +98,81 @@ fn an_event_on_a_chain_removes_what_names_its_address_and_a_regime_what_is_about
 }
 
 #[test]
+fn names_of_one_kind_can_be_repeated_and_an_order_without_a_name_lists_all_of_them() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    let refused = |arguments: &[&str]| {
+        let mut verb = command(&gateway.folder);
+        let done = verb.args(["cache", "flush"]).args(arguments).output();
+        let done = done.expect("the binary runs");
+        assert!(!done.status.success(), "{arguments:?}");
+        String::from_utf8_lossy(&done.stderr).into_owned()
+    };
+    let told = refused(&[]);
+    for option in [
+        "--all",
+        "--account",
+        "--agent",
+        "--domain",
+        "--token",
+        "--pool",
+        "--playbook",
+        "--market",
+        "--regime",
+        "--address",
+    ] {
+        assert!(told.contains(option), "{option}: {told}");
+    }
+    assert!(
+        !told.contains("--json") && !told.contains("--chain"),
+        "{told}"
+    );
+    let told = refused(&[
+        "--token",
+        "ETH",
+        "--token",
+        "BTC",
+        "--account",
+        "a",
+        "--agent",
+        "g",
+    ]);
+    assert!(told.contains("--agent"), "{told}");
+    let told = refused(&["--regime", "wild"]);
+    assert!(told.contains("panic") && told.contains("crisis"), "{told}");
+
+    for about in ["ETH", "BTC", "SOL"] {
+        place(&gateway, about);
+    }
+    let removed = verb(
+        &gateway.folder,
+        &["flush", "--token", "eth", "--token", "btc"],
+    );
+    assert_eq!(removed["flushed"], 2, "{removed}");
+    assert_eq!(place(&gateway, "SOL"), "hash");
+}
+
+#[test]
+fn mistakes_in_orders_of_operators_are_told_without_the_words_of_the_parser() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    for (body, words) in [
+        (r#"{"tokens":"ETH"}"#, "`tokens` must be a list"),
+        ("hello", "is not valid JSON"),
+        (r#"{"tokns":["ETH"]}"#, "`tokns` is unknown; use "),
+        (r#"{"market":"yes"}"#, "`market` must be true or false"),
+        ("{}", "`pools`"),
+    ] {
+        let request = Request::post("/admin/cache/invalidate", body);
+        let answer = request.send(gateway.admin);
+        assert_eq!(answer.status(), 400, "{body}: {}", answer.text());
+        let message = answer.json()["error"]["message"].to_string();
+        assert!(message.contains(words), "{body}: {message}");
+        assert!(!message.contains("expected"), "{body}: {message}");
+    }
+}
+
+#[test]
 fn an_account_that_loses_answers_reads_it_in_its_events() {
     let sandbox = Sandbox::start();
     let gateway = Gateway::start(&makers(&sandbox));

@@ -202,7 +202,8 @@ fn head(out: &mut String, day: &Day, wall: Duration) {
     let (first, last) = day.vitality;
     let _ = writeln!(
         out,
-        "\nA Golem's day: {} ticks in {:.1} s ({place})\n\n\
+        "\nA Golem's day: {} ticks of its heartbeat in {:.1} s ({place})\n\
+         T0 are rules without a model, T1 is a small model, T2 a strong one; T0 and T1 are System 1\n\n\
          heartbeat   {} ticks without a model (T0, {} %), {} for a small one (T1), {} for a strong one (T2)\n\
          \x20           System 1 decided {} %; {} ticks went on to T2 because T1 was not sure\n\
          life        vitality {first:.2} in the morning, {last:.2} in the end{}\n\
