@@ -55,6 +55,11 @@ pub(crate) fn configuration(address: SocketAddr) -> Value {
             "venice": service("/venice/api/v1"),
             "bankr": service("/bankr/v1"),
         },
+        // Simulated answers quote the question, so no audit would agree. The first question waits
+        // until the embedding model is loaded.
+        "cache": { "semantic": {
+            "first_audits": 0, "audit_share": 0, "baseline_share": 0, "deadline": "5s",
+        } },
     })
 }
 

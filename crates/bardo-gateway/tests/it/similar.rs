@@ -40,6 +40,31 @@ fn explained(gateway: &Gateway, text: &str, json: bool) -> String {
 }
 
 #[test]
+fn the_two_requests_of_the_documentation_show_a_hit_in_the_sandbox() {
+    let folder = Folder::new();
+    let mut serve = command(&folder);
+    serve.args(["serve", "--sandbox", "--fast"]);
+    let gateway = Gateway::run(folder, serve, &[]);
+    let key = gateway.ready["key"].as_str().expect("a key").to_owned();
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/semantic-cache.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    for (question, place) in [
+        ("How do I turn on night mode?", "miss"),
+        ("How can I turn on night mode?", "semantic"),
+    ] {
+        assert!(page.contains(question), "{question}");
+        let body = Caller::Chat.request("gpt-5.5", question, false).to_string();
+        let request = Request::post(Caller::Chat.path(), body)
+            .with("authorization", &format!("Bearer {key}"))
+            .with("x-bardo-cache", "semantic")
+            .with("x-bardo-domain", "support");
+        let answer = gateway.send(&request);
+        let reason = answer.header("x-bardo-cache-reason");
+        assert_eq!(answer.header("x-bardo-cache"), Some(place), "{reason:?}");
+    }
+}
+
+#[test]
 fn a_question_in_other_words_is_answered_and_its_opposite_is_refused_and_explained() {
     let sandbox = Sandbox::start();
     let gateway = Gateway::start(&config(&sandbox, json!({})));
