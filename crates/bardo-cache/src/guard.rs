@@ -13,6 +13,7 @@
 //! `number "10" against "1"`.
 
 mod atoms;
+mod clauses;
 mod compare;
 mod frame;
 mod number;
@@ -24,6 +25,8 @@ pub use compare::Mismatch;
 
 use atoms::Atom;
 use frame::SentenceFrame;
+use scan::{Token, TokenKind};
+use tables::TABLES;
 
 /// The longest text that is read, in bytes; longer texts are never equal to another.
 pub const TEXT_BYTES_MAX: usize = 2_048;
@@ -36,6 +39,8 @@ pub struct Signature {
     frame: SentenceFrame,
     atoms: Vec<Atom>,
     complete: bool,
+    /// In another language than the lists: words are equal as they are written, in their order.
+    verbatim: bool,
 }
 
 impl Signature {
@@ -45,7 +50,11 @@ impl Signature {
         if text.len() > TEXT_BYTES_MAX {
             return Self::too_long();
         }
-        let tokens = words::rewritten(scan::tokens(text));
+        let tokens = scan::tokens(text);
+        if foreign(&tokens) {
+            return Self::verbatim(&tokens);
+        }
+        let tokens = words::rewritten(tokens);
         let (mut frame, tokens) = frame::read(tokens);
         let mut atoms = atoms::build(&tokens);
         frame::settle(&mut frame, &mut atoms);
@@ -56,6 +65,20 @@ impl Signature {
             frame,
             atoms,
             complete: true,
+            verbatim: false,
+        }
+    }
+
+    fn verbatim(tokens: &[Token]) -> Self {
+        let atoms = atoms::verbatim(tokens);
+        if atoms.len() > ATOMS_MAX {
+            return Self::too_long();
+        }
+        Self {
+            frame: SentenceFrame::default(),
+            atoms,
+            complete: true,
+            verbatim: true,
         }
     }
 
@@ -77,6 +100,9 @@ impl Signature {
         }
         if self.atoms.is_empty() {
             return Some(Mismatch::Empty);
+        }
+        if self.verbatim || other.verbatim {
+            return compare::verbatim(&self.atoms, &other.atoms);
         }
         compare::frames(&self.frame, &other.frame)
             .or_else(|| compare::atoms(self, other))
@@ -110,8 +136,25 @@ impl Signature {
             frame: SentenceFrame::default(),
             atoms: Vec::new(),
             complete: false,
+            verbatim: false,
         }
     }
+}
+
+/// Whether a text is in another language than the lists: two of its function words, or a letter of
+/// another alphabet.
+fn foreign(tokens: &[Token]) -> bool {
+    let words = || tokens.iter().filter(|token| token.kind == TokenKind::Word);
+    let mut known: Vec<&str> = words()
+        .map(|token| token.text.as_str())
+        .filter(|word| TABLES.foreign.contains(word))
+        .collect();
+    known.sort_unstable();
+    known.dedup();
+    let mut letters = words()
+        .flat_map(|token| token.text.chars())
+        .filter(|c| c.is_alphabetic());
+    known.len() >= 2 || letters.any(|c| !c.is_ascii() && !('\u{c0}'..='\u{24f}').contains(&c))
 }
 
 /// The first difference between two texts, or `None` when they may share an answer.

@@ -1,13 +1,19 @@
 //! The guard on pairs of texts, and what must hold for any text.
 
+use std::collections::BTreeSet;
+
 use bardo_cache::guard::{ATOMS_MAX, Mismatch, Signature, TEXT_BYTES_MAX, difference};
 use proptest::prelude::*;
 use serde_json::Value;
 
-const PAIRS: &str = include_str!("../data/guard/pairs.jsonl");
+const SETS: [&str; 3] = [
+    include_str!("../data/guard/pairs.jsonl"),
+    include_str!("../data/guard/fresh.jsonl"),
+    include_str!("../data/guard/wordings.jsonl"),
+];
 
 fn pairs() -> impl Iterator<Item = (String, String, Value)> {
-    PAIRS.lines().map(|line| {
+    SETS.iter().flat_map(|set| set.lines()).map(|line| {
         let value: Value = serde_json::from_str(line).expect("a pair is a line of JSON");
         let text = |name: &str| value[name].as_str().expect("a text").to_owned();
         (text("a"), text("b"), value)
@@ -17,7 +23,7 @@ fn pairs() -> impl Iterator<Item = (String, String, Value)> {
 #[test]
 fn no_near_miss_of_the_evaluation_shares_an_answer() {
     let near_misses: Vec<_> = pairs().filter(|(.., pair)| pair["same"] == false).collect();
-    assert!(near_misses.len() >= 300);
+    assert!(near_misses.len() >= 690);
     for (one, other, _) in near_misses {
         assert!(difference(&one, &other).is_some(), "{one} | {other}");
         assert!(difference(&other, &one).is_some(), "{other} | {one}");
@@ -164,6 +170,182 @@ fn a_text_beyond_the_limits_shares_no_answer() {
         .collect::<String>();
     assert_eq!(difference(&many, &many), Some(Mismatch::TooLong));
     assert_eq!(difference("", ""), Some(Mismatch::Empty));
+}
+
+#[test]
+fn more_than_45_percent_of_the_paraphrases_that_no_list_was_tuned_on_share_an_answer() {
+    let held: Vec<_> = SETS[2]
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("a pair is a line of JSON"))
+        .filter(|pair| pair["same"] == true && pair["split"] == "held-out")
+        .collect();
+    let joins = |pair: &&Value| {
+        let text = |name: &str| pair[name].as_str().expect("a text");
+        pair["cosine"].as_f64() >= Some(0.90) && difference(text("a"), text("b")).is_none()
+    };
+    let joined = held.iter().filter(joins).count();
+    assert!(held.len() >= 100);
+    assert!(joined * 100 > held.len() * 45, "{joined} of {}", held.len());
+}
+
+/// All texts of the sets, each once.
+fn texts() -> BTreeSet<String> {
+    pairs().flat_map(|(one, other, _)| [one, other]).collect()
+}
+
+fn bare(word: &str) -> &str {
+    word.trim_matches(|c: char| !c.is_alphanumeric())
+}
+
+/// Plain words with content of their own.
+fn content() -> Vec<String> {
+    let words: BTreeSet<String> = texts()
+        .iter()
+        .flat_map(|text| {
+            text.split_whitespace()
+                .map(|word| bare(word).to_lowercase())
+        })
+        .filter(|word| word.len() > 2 && word.chars().all(|c| c.is_ascii_alphabetic()))
+        .filter(|word| Signature::of(word).unusable().is_none())
+        .collect();
+    words.into_iter().collect()
+}
+
+/// Words that say the same before a number, or after "where can I".
+const ALIKE: [(&str, &str); 8] = [
+    ("gas", "network"),
+    ("gas", "transaction"),
+    ("over", "above"),
+    ("above", "over"),
+    ("under", "below"),
+    ("view", "find"),
+    ("find", "view"),
+    ("find", "getting"),
+];
+
+#[test]
+fn another_content_word_in_the_place_of_one_separates_every_text() {
+    const DRAWS: usize = 3;
+    let words = content();
+    let mut draw = 0_usize;
+    let mut joined: Vec<String> = Vec::new();
+    for text in texts() {
+        for word in text.split_whitespace().map(bare) {
+            if words.binary_search(&word.to_lowercase()).is_err() {
+                continue;
+            }
+            for _ in 0..DRAWS {
+                draw = (draw + 7_919) % words.len();
+                let other = &words[draw];
+                if difference(word, other).is_none() {
+                    continue;
+                }
+                let changed = text.replacen(word, other, 1);
+                if difference(&text, &changed).is_none() && !ALIKE.contains(&(word, other.as_str()))
+                {
+                    joined.push(format!("{text} | {changed}"));
+                }
+            }
+        }
+    }
+    assert!(joined.is_empty(), "{joined:#?}");
+}
+
+#[test]
+fn a_negation_at_any_place_separates_every_text() {
+    for text in texts() {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for at in 1..words.len() {
+            for no in ["not", "never"] {
+                let mut denied = words.clone();
+                denied.insert(at, no);
+                let denied = denied.join(" ");
+                assert!(difference(&text, &denied).is_some(), "{text} | {denied}");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_names_in_exchanged_places_separate_every_text() {
+    let symmetric = [
+        "differ", "between", "distance", " far ", " and ", " or ", "/",
+    ];
+    let mut checked = 0;
+    let mut joined: Vec<String> = Vec::new();
+    for text in texts() {
+        if symmetric.iter().any(|word| text.contains(word)) {
+            continue;
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let names: Vec<usize> = (1..words.len())
+            .filter(|&at| bare(words[at]).starts_with(|c: char| c.is_uppercase()))
+            .filter(|&at| bare(words[at]).len() > 1)
+            .collect();
+        for (place, &first) in names.iter().enumerate() {
+            for &second in &names[place + 1..] {
+                let (one, two) = (bare(words[first]), bare(words[second]));
+                if second == first + 1 || difference(one, two).is_none() {
+                    continue;
+                }
+                let mut exchanged: Vec<String> = words.iter().map(|&word| word.into()).collect();
+                exchanged[first] = words[first].replacen(one, two, 1);
+                exchanged[second] = words[second].replacen(two, one, 1);
+                let exchanged = exchanged.join(" ");
+                if difference(&text, &exchanged).is_none() {
+                    joined.push(format!("{text} | {exchanged}"));
+                }
+                checked += 1;
+            }
+        }
+    }
+    assert!(joined.is_empty(), "{joined:#?}");
+    assert!(checked > 50, "{checked}");
+}
+
+#[test]
+fn letters_that_only_look_alike_separate() {
+    for (one, other) in [
+        ("Send 5 USDC to Ana", "Send 5 USDC to Аna"),
+        ("Is paypal safe?", "Is pаypal safe?"),
+        ("pay 10 USDC", "pay 1\u{200b}0 USDC"),
+        ("pay 10 USDC", "pay \u{202e}10 USDC"),
+        ("pay 10 USDC", "pay １０ USDC"),
+        ("reset the router", "re\u{ad}set the router"),
+        ("ignore the error", "ign\u{0}ore the error"),
+    ] {
+        assert_ne!(difference(one, other), None, "{one:?} | {other:?}");
+    }
+}
+
+#[test]
+fn other_languages_share_an_answer_by_equal_words_alone() {
+    for (one, other) in [
+        (
+            "¿Puedo pagar a Ana con la tarjeta?",
+            "¿Puedo pagar Ana con la tarjeta?",
+        ),
+        (
+            "Wie kann ich die Karte sperren?",
+            "Wie kann ich die Karten sperren?",
+        ),
+        (
+            "Comment payer les frais du compte?",
+            "Comment payer des frais du compte?",
+        ),
+        (
+            "como envio el dinero de Ana a Luis",
+            "como envio el dinero a Ana de Luis",
+        ),
+        ("der Vertrag ist nicht gut", "der Vertrag ist gut"),
+    ] {
+        assert_ne!(difference(one, other), None, "{one} | {other}");
+    }
+    let (one, other) = (
+        "Wie kann ich die Karte sperren?",
+        "wie kann ich die Karte sperren",
+    );
+    assert_eq!(difference(one, other), None);
 }
 
 const ORDINARY: &[&str] = &[

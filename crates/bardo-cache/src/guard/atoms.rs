@@ -60,12 +60,16 @@ pub(super) struct Atom {
     /// The class of the word in explanations.
     pub(super) class: &'static str,
     pub(super) role: Relation,
+    /// The preposition as it was written.
+    pub(super) preposition: &'static str,
     /// Stands before another word of its phrase, as "router" in "router password".
     pub(super) modifier: bool,
     /// Words of one phrase have one number.
     pub(super) chunk: usize,
     /// Something is done to it: "is bitten" against "bites".
     pub(super) passive: bool,
+    /// A participle after a form of "be", whatever its class.
+    pub(super) participle: bool,
     /// Joined to the word before it by "and" or "or".
     pub(super) joined: Option<&'static str>,
 }
@@ -76,13 +80,53 @@ pub(super) fn build(tokens: &[Token]) -> Vec<Atom> {
     for at in 0..tokens.len() {
         builder.token(tokens, at);
     }
+    beside(&mut builder.atoms);
     builder.atoms
+}
+
+/// Each word and literal as it is written.
+pub(super) fn verbatim(tokens: &[Token]) -> Vec<Atom> {
+    let written = tokens.iter().filter(|token| token.kind != TokenKind::Break);
+    let mut builder = Builder::default();
+    for token in written {
+        let class = match token.kind {
+            TokenKind::Number => "number",
+            TokenKind::Word | TokenKind::Break => "word",
+            _ => "code",
+        };
+        builder.push(token.text.clone(), &token.text, class, Voice::default());
+    }
+    builder.atoms
+}
+
+/// Replaces words that have a synonym beside certain other words.
+fn beside(atoms: &mut [Atom]) {
+    let keys: Vec<String> = atoms.iter().map(|atom| atom.key.clone()).collect();
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    for atom in atoms {
+        if let Some(key) = TABLES.beside(&atom.key, &keys) {
+            key.clone_into(&mut atom.key);
+        }
+    }
+}
+
+/// Words that begin a clause: no phrase goes on beyond them.
+pub(super) const CONJUNCTIONS: [&str; 8] = [
+    "if", "because", "while", "before", "after", "until", "since", "although",
+];
+
+/// How a word stands beside a form of "be".
+#[derive(Default, Clone, Copy)]
+struct Voice {
+    passive: bool,
+    participle: bool,
 }
 
 #[derive(Default)]
 struct Builder {
     atoms: Vec<Atom>,
     role: Option<Relation>,
+    preposition: &'static str,
     chunk: usize,
     /// Content of the current phrase was read.
     filled: bool,
@@ -104,13 +148,21 @@ impl Builder {
                 self.since_be = None;
             }
             TokenKind::Word => self.word(tokens, at),
-            TokenKind::Number => self.push(token.text.clone(), &token.text, "number", false),
-            TokenKind::Code => self.push(token.text.clone(), &token.text, "code", false),
-            TokenKind::Quote => self.push(token.text.clone(), &token.text, "quote", false),
-            TokenKind::Address => self.push(token.text.clone(), &token.text, "address", false),
-            TokenKind::Url => self.push(token.text.clone(), &token.text, "URL", false),
-            TokenKind::Path => self.push(token.text.clone(), &token.text, "file", false),
-            TokenKind::Symbol => self.push(token.text.clone(), &token.text, "sign", false),
+            TokenKind::Number => {
+                self.push(token.text.clone(), &token.text, "number", Voice::default())
+            }
+            TokenKind::Code => self.push(token.text.clone(), &token.text, "code", Voice::default()),
+            TokenKind::Quote => {
+                self.push(token.text.clone(), &token.text, "quote", Voice::default())
+            }
+            TokenKind::Address => {
+                self.push(token.text.clone(), &token.text, "address", Voice::default())
+            }
+            TokenKind::Url => self.push(token.text.clone(), &token.text, "URL", Voice::default()),
+            TokenKind::Path => self.push(token.text.clone(), &token.text, "file", Voice::default()),
+            TokenKind::Symbol => {
+                self.push(token.text.clone(), &token.text, "sign", Voice::default())
+            }
         }
     }
 
@@ -136,13 +188,14 @@ impl Builder {
         ) {
             self.since_be = Some(0);
         }
-        if let Some(name) = TABLES.prepositions.get(word) {
+        if let Some((written, name)) = TABLES.prepositions.get_key_value(word) {
             let verb = tokens.get(at + 1).is_some_and(|next| {
                 next.kind == TokenKind::Word && TABLES.verbs.contains(next.text.as_str())
             });
             self.boundary();
             if !(word == "to" && verb) {
                 self.role = Some(Relation::of(name));
+                self.preposition = written;
             }
         } else if matches!(word, "and" | "or") {
             self.joined = Some(if word == "and" { "and" } else { "or" });
@@ -173,10 +226,21 @@ impl Builder {
             .get(key.as_str())
             .or_else(|| TABLES.classes.get(word));
         let class = class.copied().unwrap_or("word");
-        self.push(key, word, class, passive && class != "state");
+        let voice = Voice {
+            passive: passive && class != "state",
+            participle: passive,
+        };
+        let clause = CONJUNCTIONS.contains(&key.as_str());
+        if clause {
+            self.boundary();
+        }
+        self.push(key, word, class, voice);
+        if clause {
+            self.boundary();
+        }
     }
 
-    fn push(&mut self, key: String, shown: &str, class: &'static str, passive: bool) {
+    fn push(&mut self, key: String, shown: &str, class: &'static str, voice: Voice) {
         if let Some(last) = self.atoms.last_mut() {
             last.modifier = last.chunk == self.chunk && self.joined.is_none();
         }
@@ -185,9 +249,11 @@ impl Builder {
             shown: shown.to_owned(),
             class,
             role: self.role.unwrap_or(Relation::Plain),
+            preposition: self.role.map_or("", |_| self.preposition),
             chunk: self.chunk,
             modifier: false,
-            passive,
+            passive: voice.passive,
+            participle: voice.participle,
             joined: self.joined.take(),
         });
         self.filled = true;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::Signature;
-use super::atoms::{Atom, Relation};
+use super::atoms::{Atom, CONJUNCTIONS, Relation};
 use super::frame::{Asking, SentenceFrame};
 use super::tables::TABLES;
 
@@ -168,6 +168,23 @@ pub(super) fn frames(one: &SentenceFrame, other: &SentenceFrame) -> Option<Misma
     persons(one, other)
 }
 
+/// The first difference between words that are equal only as they are written.
+pub(super) fn verbatim(one: &[Atom], other: &[Atom]) -> Option<Mismatch> {
+    let differs = |(a, b): &(&Atom, &Atom)| a.key != b.key;
+    if let Some((a, b)) = one.iter().zip(other).find(differs) {
+        return Some(Mismatch::Changed {
+            class: a.class,
+            one: a.shown.clone(),
+            other: b.shown.clone(),
+        });
+    }
+    let rest = one.get(other.len()).or_else(|| other.get(one.len()))?;
+    Some(Mismatch::OnlyInOne {
+        class: rest.class,
+        word: rest.shown.clone(),
+    })
+}
+
 /// In open questions a modal may be left out: "what do I do" and "what should I do".
 fn modals_agree(one: &SentenceFrame, other: &SentenceFrame) -> bool {
     let open = !matches!(one.ask, Asking::YesNo | Asking::Nothing);
@@ -227,13 +244,17 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     if let Some(difference) = unmatched(&left, &right) {
         return Some(difference);
     }
-    let mut has_agent = false;
+    let mut agents = None;
     for &(a, b) in &pairs {
         let (a, b) = (&one[a], &other[b]);
-        if a.passive != b.passive {
+        if a.class == "state" && a.participle != b.participle {
+            if let Some(Turn::WithAgent(role)) = turned(first, second, a, b) {
+                agents = Some((role, a.key.as_str()));
+            }
+        } else if a.passive != b.passive {
             match turned(first, second, a, b) {
                 Some(Turn::WithoutAgent) => {}
-                Some(Turn::WithAgent) => has_agent = true,
+                Some(Turn::WithAgent(role)) => agents = Some((role, a.key.as_str())),
                 None => {
                     return Some(Mismatch::Voice {
                         word: a.shown.clone(),
@@ -255,14 +276,26 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     }
     pairs.retain(|&(a, b)| {
         let (a, b) = (&one[a], &other[b]);
-        let agent = has_agent && (a.role == Relation::By) != (b.role == Relation::By);
+        let agent = agents
+            .is_some_and(|(role, verb)| (a.role == role) != (b.role == role) || a.key == verb);
         a.passive == b.passive && !agent
     });
+    let changes = |atoms: &[Atom]| {
+        atoms.iter().any(|atom| TRANSFORMS.contains(&&*atom.key))
+            && atoms.iter().any(|atom| atom.role == Relation::To)
+    };
+    let transforms = changes(one) && changes(other);
     order(one, other, &pairs).or_else(|| {
-        pairs
-            .iter()
-            .map(|&(a, b)| (&one[a], &other[b]))
-            .find(|(a, b)| !roles_agree(a, b))
+        let pairs = || pairs.iter().map(|&(a, b)| (&one[a], &other[b]));
+        let agree = |a, b| roles_agree(a, b) || transforms && sources_agree(a, b);
+        // A compound taken apart in each text is two words in exchanged places.
+        let only_as = |compound: fn(&Atom, &Atom) -> bool| {
+            pairs().find(|(a, b)| !relations_agree(a, b) && compound(a, b))
+        };
+        let exchanged = only_as(compounds).filter(|_| only_as(|a, b| compounds(b, a)).is_some());
+        pairs()
+            .find(|(a, b)| !agree(a, b))
+            .or(exchanged)
             .map(|(a, b)| Mismatch::Relation {
                 word: a.shown.clone(),
                 one: a.role.name(),
@@ -271,32 +304,61 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     })
 }
 
+/// Verbs of which "from X to Y" and "X to Y" say the same.
+const TRANSFORMS: [&str; 5] = ["convert", "translate", "upgrad", "downgrad", "migrate"];
+
+fn sources_agree(a: &Atom, b: &Atom) -> bool {
+    use Relation::{From, Plain};
+    matches!((a.role, b.role), (From, Plain) | (Plain, From))
+}
+
 /// How a sentence was turned from the active to the passive voice.
 enum Turn {
     /// "How do I boil eggs" and "how are eggs boiled".
     WithoutAgent,
     /// "Does the insurance cover X" and "is X covered by the insurance".
-    WithAgent,
+    /// The role is that of the agent in the passive voice.
+    WithAgent(Relation),
 }
 
 /// Whether the passive voice of a verb means what the active voice does. Without "by", the one who
 /// acts has to be "I", "you" or "one", so that the verb comes first; with it, the words after "by"
 /// are those before the verb.
 fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<Turn> {
-    let (active, passive, verb) = if a.passive {
+    let (active, passive, verb) = if a.participle {
         (second, first, b)
     } else {
         (first, second, a)
     };
     let at = active.atoms.iter().position(|atom| atom.key == verb.key)?;
     let subject: Vec<&str> = active.atoms[..at].iter().map(|atom| &*atom.key).collect();
-    let by = passive
-        .atoms
-        .iter()
-        .filter(|atom| atom.role == Relation::By);
-    let agent: Vec<&str> = by.map(|atom| &*atom.key).collect();
+    let in_role = |atoms: &[Atom], role| -> Vec<String> {
+        let found = atoms.iter().filter(|atom| atom.role == role);
+        found.map(|atom| atom.key.clone()).collect()
+    };
+    let mut role = Relation::By;
+    let mut agent = in_role(&passive.atoms, role);
+    // "Is X required for Y" and "does Y require X".
+    if agent.is_empty()
+        && verb.key == "require"
+        && active.frame.ask == Asking::YesNo
+        && in_role(&active.atoms, Relation::For).is_empty()
+    {
+        role = Relation::For;
+        agent = in_role(&passive.atoms, role);
+    }
     if !agent.is_empty() {
-        return (agent == subject).then_some(Turn::WithAgent);
+        let object = matches!(
+            active.frame.ask,
+            Asking::What | Asking::Who | Asking::HowMany | Asking::HowMuch
+        );
+        let before = passive.atoms.iter().take_while(|atom| atom.key != verb.key);
+        let before: Vec<&str> = before.filter(|_| object).map(|atom| &*atom.key).collect();
+        let same = before
+            .iter()
+            .copied()
+            .chain(agent.iter().map(String::as_str));
+        return same.eq(subject).then_some(Turn::WithAgent(role));
     }
     let asks = matches!(
         active.frame.ask,
@@ -308,7 +370,8 @@ fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<T
             | Asking::Why
             | Asking::YesNo
     );
-    let generic = active.frame.ask == Asking::How || active.frame.persons.len() == 1;
+    let unnamed = active.frame.persons.is_empty() && !active.frame.modals.is_empty();
+    let generic = active.frame.ask == Asking::How || active.frame.persons.len() == 1 || unnamed;
     (subject.is_empty() && asks && generic).then_some(Turn::WithoutAgent)
 }
 
@@ -369,7 +432,9 @@ fn unmatched(left: &[&Atom], right: &[&Atom]) -> Option<Mismatch> {
 }
 
 fn order(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Mismatch> {
-    let compares = one.iter().any(|atom| atom.key == "differ");
+    let compares = one
+        .iter()
+        .any(|atom| matches!(&*atom.key, "differ" | "distanc"));
     for (at, &(a1, b1)) in pairs.iter().enumerate() {
         for &(a2, b2) in &pairs[at + 1..] {
             if b1 < b2 {
@@ -395,9 +460,14 @@ fn order(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Misma
 /// Whether a word may stand on the other side of another one.
 fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), distance: usize) -> bool {
     let (a, b) = mover;
+    if CONJUNCTIONS.contains(&over.0.key.as_str()) {
+        return false;
+    }
     let apart = over.0.chunk != a.chunk && over.1.chunk != b.chunk;
     let strong = |role: Relation| !matches!(role, Relation::Plain | Relation::Of);
-    let phrase = apart && strong(a.role) && roles_agree(a, b) && strong(b.role);
+    // "In Aave on Arbitrum" is "on Arbitrum in Aave", but not "in Arbitrum on Aave".
+    let exact = !strong(over.0.role) || a.class == "time" || a.preposition == b.preposition;
+    let phrase = apart && strong(a.role) && roles_agree(a, b) && strong(b.role) && exact;
     let complement = |role| matches!(role, Relation::Of | Relation::In | Relation::For);
     let settled =
         over.0.role == over.1.role || !complement(over.0.role) && !complement(over.1.role);
@@ -405,9 +475,12 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), distance: usize) -> boo
         && settled
         && match (a.role, b.role) {
             (Relation::Of, Relation::Plain) | (Relation::Plain, Relation::Of) => true,
-            (role, _) if complement(role) => b.modifier && over.1.chunk == b.chunk,
-            (_, role) if complement(role) => a.modifier && over.0.chunk == a.chunk,
-            _ => false,
+            (one, other) => {
+                let apart = over.0.chunk != a.chunk || over.1.chunk != b.chunk;
+                let behind = complement(one) && b.modifier && over.1.chunk == b.chunk;
+                let before = complement(other) && a.modifier && over.0.chunk == a.chunk;
+                apart && (behind || before)
+            }
         };
     let time = a.class == "time" && over.0.class != "time";
     let adverb = distance <= 3 && a.key.ends_with("ly") && a.key.len() > 4;
@@ -417,7 +490,8 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), distance: usize) -> boo
         && over.0.class == "word"
         && a.chunk == over.0.chunk
         && b.chunk == over.1.chunk;
-    phrase || compound || time || label || adverb || superlative
+    let free = distance == 1 && a.key == "free" && over.0.chunk == a.chunk;
+    phrase || compound || time || label || adverb || superlative || free
 }
 
 /// Two words joined by "or".
@@ -426,11 +500,23 @@ fn alternatives(atoms: &[Atom], first: usize, second: usize) -> bool {
 }
 
 fn roles_agree(a: &Atom, b: &Atom) -> bool {
-    use Relation::{For, In, Of, Plain};
-    let complement = |role| matches!(role, Of | In | For);
+    use Relation::Of;
+    if a.class == "time" && (a.role == Of) != (b.role == Of) && !a.modifier && !b.modifier {
+        return false;
+    }
+    relations_agree(a, b) || compounds(a, b) || compounds(b, a)
+}
+
+/// "The office wifi" in the first text and "the wifi in the office" in the second.
+fn compounds(a: &Atom, b: &Atom) -> bool {
+    a.modifier && matches!(b.role, Relation::Of | Relation::In | Relation::For)
+}
+
+fn relations_agree(a: &Atom, b: &Atom) -> bool {
+    use Relation::{For, In, Of, Plain, With};
     a.role == b.role
-        || a.modifier && complement(b.role)
-        || b.modifier && complement(a.role)
+        || a.class == "protocol" && matches!((a.role, b.role), (In, With) | (With, In))
+        || a.class == "time" && matches!((a.role, b.role), (For, Plain) | (Plain, For))
         || matches!(
             (a.role, b.role),
             (Plain | Of | In, Plain | Of | In) | (Of | In, For) | (For, Of | In)

@@ -1,7 +1,8 @@
 //! The frame of a text: the kind of question, modality, tense and persons.
 
-use super::atoms::Atom;
+use super::atoms::{Atom, Relation};
 use super::scan::{Token, TokenKind};
+use super::tables::TABLES;
 
 /// What a text asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -80,7 +81,7 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
     let mut found: Vec<Token> = Vec::with_capacity(tokens.len());
     let starts_with_aux = tokens
         .iter()
-        .find(|token| token.kind != TokenKind::Break)
+        .find(|token| token.kind != TokenKind::Break && !TABLES.soft.contains(token.text.as_str()))
         .is_some_and(|first| first.kind == TokenKind::Word && is_auxiliary(&first.text));
     for at in 0..tokens.len() {
         let token = &tokens[at];
@@ -130,7 +131,7 @@ fn question(tokens: &[Token], at: usize) -> Option<Asking> {
     Asking::of(word)
 }
 
-fn is_auxiliary(word: &str) -> bool {
+pub(super) fn is_auxiliary(word: &str) -> bool {
     matches!(
         word,
         "is" | "are" | "am" | "was" | "were" | "do" | "does" | "did" | "has" | "have" | "had"
@@ -169,10 +170,92 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
         Asking::What if atoms.len() > 1 && atoms.last().is_some_and(|last| last.key == "mean") => {
             atoms.pop();
         }
-        Asking::Where => atoms.retain(|atom| atom.key != "locat" && atom.key != "locate"),
-        Asking::HowLong => atoms.retain(|atom| !matches!(&*atom.key, "take" | "require")),
+        Asking::Where => {
+            let kept = |atom: &Atom| {
+                frame.modals.is_empty() && atom.passive && matches!(&*atom.key, "store" | "save")
+            };
+            atoms.retain(|atom| !matches!(&*atom.key, "locat" | "locate") && !kept(atom));
+        }
+        Asking::HowLong => {
+            if has(atoms, "tak") {
+                frame.modals.retain(|modal| *modal != "will");
+            }
+            atoms.retain(|atom| !matches!(&*atom.key, "tak" | "require"));
+        }
+        Asking::When if atoms.iter().any(|atom| SCHEDULED.contains(&&*atom.key)) => {
+            frame.modals.retain(|modal| *modal != "will");
+            happening(atoms);
+        }
         _ => {}
     }
+    if has(atoms, "distanc") {
+        apart(atoms);
+    }
+    if frame.ask == Asking::YesNo {
+        judged(atoms);
+    }
+}
+
+/// Verbs of what happens by plan: "when does it open" and "when will it open" ask the same.
+const SCHEDULED: [&str; 8] = [
+    "open", "close", "start", "end", "expire", "arrive", "renew", "ship",
+];
+
+/// Moves a verb behind what it happens to: "the closing time of the shop" as "the shop closes".
+fn happening(atoms: &mut [Atom]) {
+    let verb = atoms
+        .first()
+        .is_some_and(|first| SCHEDULED.contains(&&*first.key));
+    let Some(next) = atoms
+        .get(1)
+        .filter(|next| verb && matches!(next.role, Relation::Of | Relation::For))
+    else {
+        return;
+    };
+    let chunk = next.chunk;
+    let end = atoms[1..]
+        .iter()
+        .take_while(|atom| atom.chunk == chunk)
+        .count();
+    atoms[..=end].rotate_left(1);
+}
+
+/// The distance from one place to another is that between both, in each order.
+fn apart(atoms: &mut Vec<Atom>) {
+    atoms.retain(|atom| atom.key != "between");
+    for atom in atoms {
+        if matches!(atom.role, Relation::From | Relation::To) {
+            atom.role = Relation::Plain;
+        }
+    }
+}
+
+/// Moves the word that judges to the front: "is it safe to eat raw eggs", "is eating raw eggs safe",
+/// "are raw eggs safe to eat". Words before a noun, as in "safe eggs", stay.
+fn judged(atoms: &mut Vec<Atom>) {
+    let judges = |atom: &Atom| TABLES.predicates.contains(atom.key.as_str());
+    let mut places = (0..atoms.len()).filter(|&at| judges(&atoms[at]));
+    let (Some(at), None) = (places.next(), places.next()) else {
+        return;
+    };
+    drop(places);
+    if atoms[at].modifier || atoms[at].joined.is_some() {
+        return;
+    }
+    let mut predicate = atoms.remove(at);
+    let object_first = at > 0 && at + 1 == atoms.len() && TABLES.is_verb(&atoms[at].key);
+    if let Some(before) = at.checked_sub(1)
+        && atoms[before].chunk == predicate.chunk
+    {
+        atoms[before].modifier = false;
+    }
+    if object_first {
+        let verb = atoms.remove(at);
+        atoms.insert(0, verb);
+    }
+    predicate.chunk = usize::MAX;
+    predicate.role = Relation::Plain;
+    atoms.insert(0, predicate);
 }
 
 impl SentenceFrame {

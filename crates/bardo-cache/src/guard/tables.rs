@@ -9,6 +9,8 @@ const PHRASES: &str = include_str!("../../data/guard/phrases.txt");
 const FORMS: &str = include_str!("../../data/guard/forms.txt");
 const LISTS: &str = include_str!("../../data/guard/lists.txt");
 const CLASSES: &str = include_str!("../../data/guard/classes.txt");
+const SPELLINGS: &str = include_str!("../../data/guard/spellings.txt");
+const CONTEXTS: &str = include_str!("../../data/guard/contexts.txt");
 
 /// A rewriting of several words, or of one.
 pub(super) struct Phrase {
@@ -46,6 +48,18 @@ pub(super) struct Tables {
     pub(super) fixed: HashSet<&'static str>,
     /// Words that follow "to" as verbs.
     pub(super) verbs: HashSet<&'static str>,
+    /// Base forms of `verbs`.
+    verb_bases: HashSet<String>,
+    /// Nouns that say what their verb does: "restart" in "perform a restart".
+    pub(super) nominal: HashSet<&'static str>,
+    /// Words that judge what a question is about: "is it safe to".
+    pub(super) predicates: HashSet<&'static str>,
+    /// Function words of other languages.
+    pub(super) foreign: HashSet<&'static str>,
+    /// Synonyms beside certain words only: the word, those words, and the canonical word.
+    contexts: HashMap<String, Vec<(Vec<String>, &'static str)>>,
+    /// American by British spellings, as starts of words.
+    spellings: Vec<(&'static str, &'static str)>,
     /// Verbs whose particle can stand behind their object.
     pub(super) separable: HashSet<&'static str>,
     /// Unit of a number by its names.
@@ -77,9 +91,19 @@ fn entries(values: &'static str) -> impl Iterator<Item = &'static str> {
         .filter(|word| !word.is_empty())
 }
 
+/// Each British spelling with its American one.
+fn spelled(
+    (american, british): (&'static str, &'static str),
+) -> impl Iterator<Item = (&'static str, &'static str)> {
+    entries(british).map(move |british| (british, american))
+}
+
 impl Tables {
     fn parse() -> Self {
-        let mut tables = Self::default();
+        let mut tables = Self {
+            spellings: lines(SPELLINGS, ":").flat_map(spelled).collect(),
+            ..Self::default()
+        };
         for (base, forms) in lines(FORMS, ":") {
             for form in entries(forms) {
                 let (form, participle) = form
@@ -114,6 +138,11 @@ impl Tables {
                 }
             }
         }
+        for (words, beside) in lines(CONTEXTS, "@") {
+            tables.context(words, beside);
+        }
+        let bases = tables.verbs.iter().map(|verb| tables.base(verb)).collect();
+        tables.verb_bases = bases;
         for rules in tables.phrases.values_mut() {
             rules.sort_by_key(|rule| std::cmp::Reverse(rule.from.len()));
         }
@@ -156,6 +185,9 @@ impl Tables {
                     "weak" => &mut self.weak,
                     "fixed" => &mut self.fixed,
                     "verbs" => &mut self.verbs,
+                    "nominal" => &mut self.nominal,
+                    "predicates" => &mut self.predicates,
+                    "foreign" => &mut self.foreign,
                     "separable" => &mut self.separable,
                     _ => return,
                 };
@@ -166,6 +198,7 @@ impl Tables {
 
     /// The base form of a word: singular, present, without an ending of inflection.
     pub(super) fn base(&self, word: &str) -> String {
+        let word = &*self.american(word);
         if let Some(base) = self.forms.get(word) {
             return bare(base);
         }
@@ -173,6 +206,58 @@ impl Tables {
             return word.to_owned();
         }
         regular(word)
+    }
+
+    /// Whether a base form is that of a verb.
+    pub(super) fn is_verb(&self, base: &str) -> bool {
+        self.verb_bases.contains(base)
+    }
+
+    /// The word that stands for `key` beside the other words of a text.
+    pub(super) fn beside(&self, key: &str, others: &[&str]) -> Option<&'static str> {
+        let rules = self.contexts.get(key)?;
+        let fits = |beside: &[String]| others.iter().any(|other| beside.iter().any(|b| b == other));
+        rules
+            .iter()
+            .find(|(beside, _)| fits(beside))
+            .map(|(_, to)| *to)
+    }
+
+    fn context(&mut self, words: &'static str, beside: &'static str) {
+        let Some((to, words)) = words.split_once(':') else {
+            return;
+        };
+        let beside: Vec<String> = entries(beside).map(|word| self.canonical(word)).collect();
+        for word in entries(words) {
+            let rules = self.contexts.entry(self.canonical(word)).or_default();
+            rules.push((beside.clone(), to.trim()));
+        }
+    }
+
+    /// A word in American spelling.
+    fn american(&self, word: &str) -> String {
+        for (british, american) in &self.spellings {
+            if let Some(rest) = word.strip_prefix(british) {
+                return format!("{american}{rest}");
+            }
+        }
+        let endings = [
+            ("isation", "ization"),
+            ("isations", "izations"),
+            ("ise", "ize"),
+            ("ises", "izes"),
+            ("ised", "ized"),
+            ("ising", "izing"),
+            ("yse", "yze"),
+            ("ysed", "yzed"),
+            ("ysing", "yzing"),
+        ];
+        for (british, american) in endings {
+            if let Some(stem) = word.strip_suffix(british).filter(|stem| stem.len() >= 4) {
+                return format!("{stem}{american}");
+            }
+        }
+        word.to_owned()
     }
 
     /// The word that stands for all synonyms of `word`.

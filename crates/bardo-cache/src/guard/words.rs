@@ -1,15 +1,16 @@
 //! Rewrites tokens to common wordings: contractions, written numbers, units, phrases.
 
+use super::clauses;
 use super::number;
 use super::scan::{Token, TokenKind};
 use super::tables::{Phrase, TABLES};
 
 /// The tokens of a text with contractions, numbers and phrases in one form.
 pub(super) fn rewritten(tokens: Vec<Token>) -> Vec<Token> {
-    let tokens = phrases(&contractions(tokens));
+    let tokens = opened(phrases(&contractions(tokens)));
     let tokens = fronted(numbers(&tokens));
     let tokens = particles(tokens);
-    let tokens = phrases(&tokens);
+    let tokens = clauses::settled(phrases(&tokens));
     phrases(&tokens)
 }
 
@@ -121,6 +122,23 @@ fn numbers(tokens: &[Token]) -> Vec<Token> {
         }
     }
     found
+}
+
+/// Leaves out "quick question" before a question of its own.
+fn opened(mut tokens: Vec<Token>) -> Vec<Token> {
+    let opening = tokens
+        .iter()
+        .take(4)
+        .position(|token| token.is_word("@tell"));
+    if let Some(at) = opening
+        && tokens
+            .get(at + 1)
+            .is_some_and(|next| next.kind == TokenKind::Break)
+        && tokens.len() > at + 2
+    {
+        tokens.drain(..=at + 1);
+    }
+    tokens
 }
 
 /// Moves a clause that stands before the question behind it: "in Go, how do I" and "if it fails,

@@ -1,0 +1,354 @@
+//! Rewrites whole clauses to one form: statements with a question behind them, "does X have Y", "what
+//! effect does X have on Y", adjectives behind their noun, verbs that carry a noun.
+//!
+//! Each rule names the words of its pattern, so a clause that only resembles it stays as it is.
+
+use super::scan::{Token, TokenKind};
+use super::tables::TABLES;
+
+/// The most words of a subject between two words of a pattern.
+const REACH: usize = 8;
+
+/// The tokens with each known clause in its common form.
+pub(super) fn settled(tokens: Vec<Token>) -> Vec<Token> {
+    let tokens = titled(tokens);
+    let tokens = stated(tokens);
+    let tokens = owned(tokens);
+    let tokens = affected(tokens);
+    let tokens = turned(tokens);
+    let tokens = asked_for(able(tokens));
+    let tokens = postposed(tokens);
+    carried(tokens)
+}
+
+fn is_word(token: Option<&Token>, words: &[&str]) -> bool {
+    token.is_some_and(|token| token.kind == TokenKind::Word && words.contains(&token.text.as_str()))
+}
+
+fn is_break(token: &Token) -> bool {
+    token.kind == TokenKind::Break
+}
+
+fn words(list: &[&str]) -> Vec<Token> {
+    list.iter().map(|word| Token::word(*word)).collect()
+}
+
+/// "Reversing a string": a title without another verb asks how it is done.
+fn titled(mut tokens: Vec<Token>) -> Vec<Token> {
+    let first = tokens.first().filter(|first| first.kind == TokenKind::Word);
+    let gerund = first.is_some_and(|first| {
+        first.text.ends_with("ing") && TABLES.is_verb(&TABLES.base(&first.text))
+    });
+    let object = is_word(tokens.get(1), &["a", "an", "the", "my"]);
+    let asks = tokens
+        .iter()
+        .any(|token| token.text.starts_with('@') || super::frame::is_auxiliary(&token.text));
+    if gerund && object && !asks {
+        tokens.insert(0, Token::word("@how"));
+    }
+    tokens
+}
+
+/// "I want to X, how do I do that?" asks how to X, and "X happened, what should I do?" what to do if
+/// X happened.
+fn stated(mut tokens: Vec<Token>) -> Vec<Token> {
+    let end = tokens
+        .iter()
+        .rposition(|token| !is_break(token) && !token.text.starts_with("@is"));
+    let Some(cut) = end.and_then(|end| tokens[..end].iter().rposition(is_break)) else {
+        return tokens;
+    };
+    let question: Vec<&str> = tokens[cut..]
+        .iter()
+        .filter(|token| !is_break(token) && token.text != "@is")
+        .map(|token| token.text.as_str())
+        .collect();
+    let one_clause = !tokens[..cut].iter().any(is_break);
+    let done = matches!(
+        question[..],
+        ["@how", "do", "it" | "that" | "this" | "so"]
+            | ["@how", "proceed"]
+            | ["@how", "go", "about", "it" | "that" | "this"]
+    );
+    let fixed = matches!(
+        question[..],
+        ["@how", "fix" | "solve" | "resolve", "it" | "that" | "this"]
+    );
+    if one_clause && done && is_word(tokens.first(), &["@how"]) {
+        tokens.truncate(cut);
+        tokens.push(Token::word("@is"));
+    } else if one_clause && done {
+        let wish: &[&[&str]] = &[
+            &["i", "want"],
+            &["i", "@must"],
+            &["i", "would", "like", "to"],
+            &["i", "am", "trying", "to"],
+            &["i", "try", "to"],
+        ];
+        let found = wish.iter().find(|wish| starts_with(&tokens, wish));
+        if let Some(wish) = found {
+            tokens.truncate(cut);
+            tokens.drain(..wish.len());
+            tokens.insert(0, Token::word("@how"));
+            tokens.push(Token::word("@is"));
+        }
+    } else if one_clause && (question[..] == ["@what", "whatdo"] || fixed) && states(&tokens) {
+        tokens.truncate(cut);
+        tokens.splice(..0, words(&["@what", "whatdo", "if"]));
+        tokens.push(Token::word("@is"));
+    }
+    tokens
+}
+
+fn starts_with(tokens: &[Token], list: &[&str]) -> bool {
+    tokens.len() > list.len()
+        && tokens
+            .iter()
+            .zip(list)
+            .all(|(token, word)| token.is_word(word))
+}
+
+fn states(tokens: &[Token]) -> bool {
+    is_word(tokens.first(), &["i", "my", "the", "we", "our"])
+}
+
+/// "Does the hotel have parking" is "is there parking in the hotel".
+fn owned(mut tokens: Vec<Token>) -> Vec<Token> {
+    if !is_word(tokens.first(), &["do", "does", "is"]) {
+        return tokens;
+    }
+    let subject = is_word(
+        tokens.get(1),
+        &["the", "a", "an", "this", "that", "my", "your", "our"],
+    ) || tokens.get(1).is_some_and(|token| {
+        token.kind == TokenKind::Word
+            && !TABLES.stop.contains(token.text.as_str())
+            && !TABLES.determiners.contains(token.text.as_str())
+    });
+    let verb = (2..tokens.len().min(REACH)).find(|&at| is_word(tokens.get(at), &["have", "has"]));
+    let Some(verb) = verb.filter(|_| subject) else {
+        return tokens;
+    };
+    let plain = tokens[1..verb].iter().all(|token| {
+        token.kind == TokenKind::Word
+            && !token.text.starts_with('@')
+            && !matches!(token.text.as_str(), "not" | "and" | "or" | "that" | "which")
+            && !TABLES.prepositions.contains_key(token.text.as_str())
+    });
+    let end = tokens[verb..]
+        .iter()
+        .position(is_break)
+        .map_or(tokens.len(), |cut| verb + cut);
+    let object = tokens.get(verb + 1..end).unwrap_or_default();
+    if !plain || object.is_empty() || is_word(object.first(), &["to", "been", "not", "no"]) {
+        return tokens;
+    }
+    let mut found = words(&["is", "there"]);
+    found.extend_from_slice(object);
+    found.push(Token::word("in"));
+    found.extend_from_slice(&tokens[1..verb]);
+    found.extend(tokens.drain(end..));
+    found
+}
+
+/// "What effect does X have on Y" and "what is the effect of X on Y" are "how does X affect Y".
+fn affected(mut tokens: Vec<Token>) -> Vec<Token> {
+    let noun = |at: usize| {
+        tokens.get(at).is_some_and(|token| {
+            matches!(
+                TABLES.base(&token.text).as_str(),
+                "effect" | "impact" | "influenc"
+            )
+        })
+    };
+    let asks = is_word(tokens.first(), &["what", "which", "@what"]);
+    let on = tokens
+        .iter()
+        .position(|token| is_word(Some(token), &["on"]));
+    let Some(on) = on.filter(|_| asks) else {
+        return tokens;
+    };
+    let (from, to, past) = if noun(1) && is_word(tokens.get(2), &["do", "does", "did"]) {
+        let past = is_word(tokens.get(2), &["did"]);
+        match is_word(tokens.get(on.saturating_sub(1)), &["have"]) {
+            true => (3, on - 1, past),
+            false => return tokens,
+        }
+    } else if let Some(of) = (2..5).find(|&at| noun(at - 1) && is_word(tokens.get(at), &["of"])) {
+        (of + 1, on, is_word(tokens.get(1), &["was", "were"]))
+    } else {
+        return tokens;
+    };
+    if from >= to || tokens[from..to].iter().any(is_break) {
+        return tokens;
+    }
+    let mut found = words(&["@how"]);
+    found.extend_from_slice(&tokens[from..to]);
+    found.push(Token::word("affect"));
+    found.extend(tokens.drain(on + 1..));
+    found.push(Token::word(if past { "@was" } else { "@is" }));
+    found
+}
+
+/// "Turn X into Y" is "convert X to Y".
+fn turned(mut tokens: Vec<Token>) -> Vec<Token> {
+    for at in 0..tokens.len() {
+        if !is_word(tokens.get(at), &["turn", "change", "transform", "convert"]) {
+            continue;
+        }
+        let into = (at + 2..tokens.len().min(at + REACH))
+            .take_while(|&place| !is_break(&tokens[place]))
+            .find(|&place| is_word(tokens.get(place), &["into"]));
+        if let Some(into) = into {
+            tokens[at] = Token::word("convert");
+            tokens[into] = Token::word("to");
+        }
+    }
+    tokens
+}
+
+/// "Is X configurable" is "can X be configured".
+fn able(mut tokens: Vec<Token>) -> Vec<Token> {
+    if !is_word(tokens.first(), &["is", "are"]) {
+        return tokens;
+    }
+    let verb = |token: &Token| {
+        let stem = token
+            .text
+            .strip_suffix("able")
+            .or_else(|| token.text.strip_suffix("ible"))?;
+        let fits = token.kind == TokenKind::Word && stem.len() > 3;
+        (fits && TABLES.is_verb(&TABLES.base(stem))).then(|| format!("{stem}ed"))
+    };
+    let last = tokens
+        .iter()
+        .rposition(|token| !is_break(token) && token.text != "@is");
+    let found = (2..tokens.len().min(REACH)).find_map(|at| Some((at, verb(&tokens[at])?)));
+    if let Some((at, verb)) = found
+        && (last == Some(at)
+            || tokens
+                .get(at + 1)
+                .is_some_and(|next| TABLES.prepositions.contains_key(next.text.as_str())))
+    {
+        tokens[0] = Token::word("can");
+        tokens[at] = Token::word(verb);
+        tokens.insert(at, Token::word("be"));
+        tokens.push(Token::word("@is"));
+    }
+    tokens
+}
+
+/// "Which methods do you accept" is "which methods are accepted".
+fn asked_for(mut tokens: Vec<Token>) -> Vec<Token> {
+    if !is_word(tokens.first(), &["what", "which", "@what"]) {
+        return tokens;
+    }
+    let aux = (2..tokens.len().min(REACH)).find(|&at| is_word(tokens.get(at), &["do", "did"]));
+    let Some(aux) = aux else {
+        return tokens;
+    };
+    let plain = tokens[1..aux].iter().all(|token| {
+        token.kind == TokenKind::Word
+            && !token.text.starts_with('@')
+            && !TABLES.stop.contains(token.text.as_str())
+    });
+    let person = is_word(tokens.get(aux + 1), &["i", "you", "we", "they"]);
+    let verb = tokens.get(aux + 2).filter(|verb| {
+        verb.kind == TokenKind::Word
+            && !matches!(verb.text.as_str(), "have" | "be" | "do" | "get")
+            && TABLES.is_verb(&TABLES.base(&verb.text))
+    });
+    let last = tokens.get(aux + 3).is_none_or(|next| {
+        is_break(next) || next.text.starts_with('@') || is_word(Some(next), &["to", "for", "in"])
+    });
+    let ended = verb.map(|verb| match verb.text.strip_suffix('e') {
+        Some(stem) => format!("{stem}ed"),
+        None => format!("{}ed", verb.text),
+    });
+    if let Some(verb) = ended.filter(|_| plain && person && last) {
+        let be = if is_word(tokens.get(aux), &["did"]) {
+            "were"
+        } else {
+            "are"
+        };
+        tokens.splice(aux..aux + 3, words(&[be, &verb]));
+    }
+    tokens
+}
+
+/// "A query that is slow" is "a slow query".
+fn postposed(mut tokens: Vec<Token>) -> Vec<Token> {
+    let mut at = 1;
+    while at + 2 < tokens.len() {
+        let relative = is_word(tokens.get(at), &["that", "which"])
+            && is_word(tokens.get(at + 1), &["is", "are"])
+            && tokens[at - 1].kind == TokenKind::Word
+            && !tokens[at - 1].text.starts_with('@');
+        let adjective = &tokens[at + 2];
+        let simple = adjective.kind == TokenKind::Word
+            && !adjective.text.starts_with('@')
+            && !TABLES.stop.contains(adjective.text.as_str())
+            && !TABLES.determiners.contains(adjective.text.as_str())
+            && !TABLES.prepositions.contains_key(adjective.text.as_str())
+            && !matches!(
+                TABLES.classes.get(adjective.text.as_str()).copied(),
+                Some("negation" | "quantifier")
+            );
+        let last = tokens.get(at + 3).is_none_or(|next| {
+            is_break(next) || is_word(Some(next), &["in", "on", "at", "for"]) || next.text == "@is"
+        });
+        if relative && simple && last {
+            let opens = |token: &Token| {
+                TABLES.determiners.contains(token.text.as_str())
+                    || TABLES.prepositions.contains_key(token.text.as_str())
+                    || token.text.starts_with('@')
+                    || TABLES.is_verb(&TABLES.base(&token.text))
+                    || token.kind != TokenKind::Word
+            };
+            let from = tokens[..at - 1]
+                .iter()
+                .rposition(opens)
+                .map_or(0, |place| place + 1);
+            let adjective = tokens.remove(at + 2);
+            tokens.drain(at..at + 2);
+            tokens.insert(from, adjective);
+        }
+        at += 1;
+    }
+    tokens
+}
+
+/// "Perform a restart of X" is "restart X", and "keeps crashing" is "crashes".
+fn carried(tokens: Vec<Token>) -> Vec<Token> {
+    let mut found: Vec<Token> = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while at < tokens.len() {
+        let mut noun = at + 1;
+        if is_word(tokens.get(noun), &["a", "an", "the"]) {
+            noun += 1;
+        }
+        let carries = is_word(
+            tokens.get(at),
+            &["do", "perform", "make", "run", "give", "provide"],
+        ) && tokens.get(noun).is_some_and(|token| {
+            token.kind == TokenKind::Word && TABLES.nominal.contains(token.text.as_str())
+        });
+        let keeps = is_word(tokens.get(at), &["keeps"])
+            && tokens
+                .get(at + 1)
+                .is_some_and(|next| next.text.ends_with("ing"));
+        if carries {
+            found.push(tokens[noun].clone());
+            at = noun + 1;
+            if is_word(tokens.get(at), &["of", "on"]) {
+                at += 1;
+            }
+        } else if keeps {
+            at += 1;
+        } else {
+            found.push(tokens[at].clone());
+            at += 1;
+        }
+    }
+    found
+}
