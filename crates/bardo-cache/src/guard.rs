@@ -131,6 +131,12 @@ impl Signature {
         facts.map(|atom| (atom.class, atom.key.as_str()))
     }
 
+    /// Each meaningful word: its class, what is compared, and the word as it was written.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&'static str, &str, &str)> {
+        let atoms = self.atoms.iter();
+        atoms.map(|atom| (atom.class, atom.key.as_str(), atom.shown.as_str()))
+    }
+
     fn too_long() -> Self {
         Self {
             frame: SentenceFrame::default(),

@@ -1,28 +1,65 @@
 //! Whether two answers to one question agree.
 
+mod claims;
+
 use std::collections::BTreeSet;
+
+use claims::{Claims, Finding};
 
 use crate::guard::Signature;
 
-/// The least cosine of two answers that agree although their words differ.
+/// The least cosine of two single sentences that agree although their words differ.
 const ANSWER_SIMILARITY: f32 = 0.90;
+/// The least cosine of longer answers that agree where no claim contradicts another.
+const CLOSE: f32 = 0.85;
+/// The least cosine where the answers also share [`SHARED_FACTS`].
+const CLOSE_WITH_FACTS: f32 = 0.75;
+/// Figures and names of both answers that lower the least cosine.
+const SHARED_FACTS: usize = 2;
+/// Below this cosine two answers are about different things.
+const DISTANT: f32 = 0.45;
 
 /// Longest piece of an answer that is read at once, in bytes.
 const PIECE_BYTES: usize = 256;
 
-/// Compares a stored answer with a live one: equal words agree; otherwise their vectors must be
-/// close and their facts equal (numbers, names of code, addresses, files, negations and
-/// directions). `similarity` is the cosine of both answers; `None` where no embedder ran. Then the
-/// result is `None`, unless the words are equal or the facts differ.
+/// Compares a stored answer with a live one: `Some(true)` where they agree, `Some(false)` where the
+/// stored one would have been a wrong answer, `None` where the words do not say. `similarity` is the
+/// cosine of both answers; `None` where no embedder ran.
+///
+/// Equal words agree. Two single sentences must have equal facts (numbers, names of code, addresses,
+/// files, negations, directions) and close vectors. Longer answers are compared claim by claim: one
+/// may say more than the other, but sentences about one subject must not have another number or
+/// name, a negation or an opposite word. Without a contradiction, close vectors agree, also less
+/// close ones where both answers share figures or names, and distant ones disagree.
 #[must_use]
 pub fn verdict(stored: &str, live: &str, similarity: Option<f32>) -> Option<bool> {
     if normal(stored) == normal(live) {
         return Some(true);
     }
-    if facts(stored) != facts(live) {
-        return Some(false);
+    let (one, other) = Claims::of(stored, live);
+    if one.is_short() && other.is_short() {
+        if facts(stored) != facts(live) {
+            return Some(false);
+        }
+        return similarity.map(|cosine| cosine >= ANSWER_SIMILARITY);
     }
-    similarity.map(|cosine| cosine >= ANSWER_SIMILARITY)
+    match one.compare(&other) {
+        Finding::Contradiction => Some(false),
+        Finding::Doubt => similarity.filter(|cosine| *cosine < DISTANT).map(|_| false),
+        Finding::Compatible { shared } => {
+            let cosine = similarity?;
+            let close = if shared >= SHARED_FACTS {
+                CLOSE_WITH_FACTS
+            } else {
+                CLOSE
+            };
+            if cosine >= close {
+                Some(true)
+            } else {
+                (cosine < DISTANT).then_some(false)
+            }
+        }
+    }
 }
 
 /// Whether two answers agree as [`verdict`] says; answers that cannot be compared do not.
@@ -102,5 +139,76 @@ mod tests {
             "The fee is 10 USDC now.",
             Some(0.5)
         ));
+    }
+
+    const LONG: &str = "Yes, you can get a refund within 30 days. Keep the original packaging. \
+        The money is back on your card within 5 business days.";
+
+    #[test]
+    fn an_answer_that_says_more_agrees() {
+        let more = "Yes. You can get a refund within 30 days. Open your order and choose a reason. \
+            Keep the original packaging. The money is back on your card within 5 business days, \
+            and you get an e-mail.";
+        assert_eq!(verdict(LONG, more, Some(0.88)), Some(true));
+        assert_eq!(verdict(LONG, more, None), None);
+    }
+
+    #[test]
+    fn an_answer_that_contradicts_disagrees_however_close_it_is() {
+        for (from, to) in [
+            ("Yes, you can", "No, you can"),
+            ("30 days", "60 days"),
+            ("you can get", "you can not get"),
+        ] {
+            let other = LONG.replacen(from, to, 1);
+            assert_eq!(verdict(LONG, &other, Some(0.99)), Some(false), "{other}");
+            assert_eq!(verdict(&other, LONG, None), Some(false), "{other}");
+        }
+        let (one, other) = (
+            "When rates rise, bond prices fall. This holds for all bonds.",
+            "When rates rise, bond prices rise. This holds for all bonds.",
+        );
+        assert_eq!(verdict(one, other, Some(0.97)), Some(false));
+        let (one, other) = (
+            "The capital of Australia is Canberra. It is a small city.",
+            "The capital of Australia is Sydney. It is a big city.",
+        );
+        assert_eq!(verdict(one, other, Some(0.97)), Some(false));
+    }
+
+    #[test]
+    fn answers_about_different_things_disagree_and_those_between_are_not_judged() {
+        let other = "Open the settings and choose a theme. The dark one saves power.";
+        assert_eq!(verdict(LONG, other, Some(0.2)), Some(false));
+        assert_eq!(verdict(LONG, other, Some(0.6)), None);
+    }
+
+    #[test]
+    fn the_labelled_answers_are_seldom_judged_wrongly() {
+        let pairs = include_str!("../../data/guard/answers.jsonl");
+        let mut wrong = [0, 0];
+        let mut judged = 0;
+        for line in pairs.lines() {
+            let pair: serde_json::Value = serde_json::from_str(line).expect("a pair");
+            let text = |name: &str| pair[name].as_str().expect("a text").to_owned();
+            #[expect(clippy::cast_possible_truncation, reason = "a cosine")]
+            let cosine = pair["cosine"].as_f64().expect("a cosine") as f32;
+            let (one, other) = (text("a"), text("b"));
+            let found = verdict(&one, &other, Some(cosine));
+            assert_eq!(
+                found,
+                verdict(&other, &one, Some(cosine)),
+                "{one} | {other}"
+            );
+            let same = pair["same"].as_bool().expect("a label");
+            judged += usize::from(found.is_some());
+            wrong[usize::from(same)] += usize::from(found == Some(!same));
+        }
+        assert_eq!(
+            wrong,
+            [0, 0],
+            "wrong answers that agree, right ones that disagree"
+        );
+        assert!(judged >= 48, "{judged} of 64");
     }
 }
