@@ -39,7 +39,7 @@ pub(crate) fn bind(address: SocketAddr) -> std::io::Result<StdListener> {
 const HEADERS: usize = 256;
 
 /// Runs `workers` threads that serve `listener` until `stop` says so and their connections are
-/// done, or until `force`.
+/// done, or until it says [`StopPhase::Now`].
 pub(crate) fn run(
     edge: &Arc<Edge>,
     listener: StdListener,
