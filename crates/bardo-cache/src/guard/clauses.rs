@@ -13,7 +13,8 @@ const REACH: usize = 8;
 pub(super) fn settled(tokens: Vec<Token>) -> Vec<Token> {
     let tokens = titled(tokens);
     let tokens = stated(tokens);
-    let tokens = owned(tokens);
+    let tokens = freed(owned(tokens));
+    let tokens = used(tokens);
     let tokens = affected(tokens);
     let tokens = turned(tokens);
     let tokens = asked_for(able(tokens));
@@ -149,6 +150,69 @@ fn owned(mut tokens: Vec<Token>) -> Vec<Token> {
     found.extend_from_slice(&tokens[1..verb]);
     found.extend(tokens.drain(end..));
     found
+}
+
+/// "Is there free parking" is "is parking free", and neither is "parking in the free zone".
+fn freed(mut tokens: Vec<Token>) -> Vec<Token> {
+    if !is_word(tokens.first(), &["is", "are"]) {
+        return tokens;
+    }
+    let ends = |token: &Token| {
+        token.kind != TokenKind::Word
+            || token.text.starts_with('@')
+            || TABLES.prepositions.contains_key(token.text.as_str())
+    };
+    let there = is_word(tokens.get(1), &["there"]);
+    let from = if there { 3 } else { 1 };
+    let end = tokens.iter().skip(from).position(ends);
+    let end = end.map_or(tokens.len(), |end| from + end);
+    if there && is_word(tokens.get(2), &["free"]) && end > from {
+        tokens.insert(end, Token::word("nocharge"));
+        tokens.drain(1..3);
+    } else if !there && end > 2 && is_word(tokens.get(end - 1), &["free"]) {
+        tokens[end - 1] = Token::word("nocharge");
+    }
+    tokens
+}
+
+/// "Use X to import Y" is "import Y with X".
+fn used(mut tokens: Vec<Token>) -> Vec<Token> {
+    let Some(at) = tokens
+        .iter()
+        .position(|token| is_word(Some(token), &["use"]))
+    else {
+        return tokens;
+    };
+    let to = (at + 2..tokens.len().min(at + REACH))
+        .take_while(|&place| tokens[place].kind != TokenKind::Break)
+        .find(|&place| is_word(tokens.get(place), &["to"]));
+    let verb = |place: usize| {
+        tokens.get(place + 1).is_some_and(|verb| {
+            verb.kind == TokenKind::Word && TABLES.is_verb(&TABLES.base(&verb.text))
+        })
+    };
+    let Some(to) = to.filter(|&to| verb(to)) else {
+        return tokens;
+    };
+    let starts = at == 0 || tokens[at - 1].text == "@how" || is_word(tokens.get(at - 1), &["i"]);
+    let plain = tokens[at + 1..to].iter().all(|token| {
+        !token.text.starts_with('@')
+            && !TABLES.prepositions.contains_key(token.text.as_str())
+            && !super::frame::is_auxiliary(&token.text)
+    });
+    if starts && plain {
+        let end = tokens[to..]
+            .iter()
+            .position(|token| is_break(token) || token.text.starts_with('@'));
+        let end = end.map_or(tokens.len(), |end| to + end);
+        let tool: Vec<Token> = tokens.drain(at..=to).collect();
+        let end = end - tool.len();
+        let with = words(&["with"])
+            .into_iter()
+            .chain(tool[1..tool.len() - 1].iter().cloned());
+        tokens.splice(end..end, with);
+    }
+    tokens
 }
 
 /// "What effect does X have on Y" and "what is the effect of X on Y" are "how does X affect Y".

@@ -223,6 +223,11 @@ fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
             other: said(other),
         })
     };
+    let open =
+        |frame: &SentenceFrame| matches!(frame.ask, Asking::What | Asking::Who | Asking::HowMany);
+    if one.done_to != other.done_to && open(one) && open(other) {
+        return separate(&one.persons, &other.persons);
+    }
     if one.others != other.others {
         return separate(&one.others, &other.others);
     }
@@ -442,8 +447,9 @@ fn order(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Misma
             }
             let first = (&one[a1], &other[b1]);
             let second = (&one[a2], &other[b2]);
-            let free = may_move(first, second, b1 - b2)
-                || may_move(second, first, a2 - a1)
+            let follows = |a: usize, b: usize| pairs.contains(&(a + 1, b + 1));
+            let free = may_move(first, second, b1 - b2, follows(a1, b1))
+                || may_move(second, first, a2 - a1, follows(a2, b2))
                 || compares
                 || alternatives(one, a1, a2) && alternatives(other, b2, b1);
             if !free {
@@ -457,8 +463,9 @@ fn order(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Misma
     None
 }
 
-/// Whether a word may stand on the other side of another one.
-fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), distance: usize) -> bool {
+/// Whether a word may stand on the other side of another one. `followed`: the same word comes behind
+/// it in both texts.
+fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), distance: usize, followed: bool) -> bool {
     let (a, b) = mover;
     if CONJUNCTIONS.contains(&over.0.key.as_str()) {
         return false;
@@ -469,16 +476,19 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), distance: usize) -> boo
     let exact = !strong(over.0.role) || a.class == "time" || a.preposition == b.preposition;
     let phrase = apart && strong(a.role) && roles_agree(a, b) && strong(b.role) && exact;
     let complement = |role| matches!(role, Relation::Of | Relation::In | Relation::For);
+    // Of "the price of the fast charger", "fast" moves only together with "charger".
+    let whole = |phrase: &Atom| !phrase.modifier || followed;
     let settled =
         over.0.role == over.1.role || !complement(over.0.role) && !complement(over.1.role);
     let compound = distance <= 3
         && settled
         && match (a.role, b.role) {
-            (Relation::Of, Relation::Plain) | (Relation::Plain, Relation::Of) => true,
+            (Relation::Of, Relation::Plain) => whole(a),
+            (Relation::Plain, Relation::Of) => whole(b),
             (one, other) => {
                 let apart = over.0.chunk != a.chunk || over.1.chunk != b.chunk;
-                let behind = complement(one) && b.modifier && over.1.chunk == b.chunk;
-                let before = complement(other) && a.modifier && over.0.chunk == a.chunk;
+                let behind = complement(one) && b.modifier && over.1.chunk == b.chunk && whole(a);
+                let before = complement(other) && a.modifier && over.0.chunk == a.chunk && whole(b);
                 apart && (behind || before)
             }
         };
@@ -490,8 +500,7 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), distance: usize) -> boo
         && over.0.class == "word"
         && a.chunk == over.0.chunk
         && b.chunk == over.1.chunk;
-    let free = distance == 1 && a.key == "free" && over.0.chunk == a.chunk;
-    phrase || compound || time || label || adverb || superlative || free
+    phrase || compound || time || label || adverb || superlative
 }
 
 /// Two words joined by "or".

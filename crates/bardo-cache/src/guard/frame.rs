@@ -68,6 +68,8 @@ pub(super) struct SentenceFrame {
     pub(super) present: bool,
     /// First and second person in the order of their first place.
     pub(super) persons: Vec<&'static str>,
+    /// Something is done to "me" or "you": "which users follow you".
+    pub(super) done_to: bool,
     /// Owners: "my" or "your".
     pub(super) owners: Vec<&'static str>,
     /// "he" and "she", sorted, each once.
@@ -92,6 +94,7 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
         let word = token.text.as_str();
         frame.auxiliary(word);
         frame.person(word);
+        frame.done_to |= is_object(&tokens, at);
         if let Some(ask) = question(&tokens, at) {
             let weak = !asked
                 || frame.ask == Asking::What && found.iter().all(|t| t.kind == TokenKind::Break);
@@ -136,6 +139,24 @@ pub(super) fn is_auxiliary(word: &str) -> bool {
         word,
         "is" | "are" | "am" | "was" | "were" | "do" | "does" | "did" | "has" | "have" | "had"
     ) || modal(word).is_some()
+}
+
+/// "You", "me" or "us" behind a verb.
+fn is_object(tokens: &[Token], at: usize) -> bool {
+    let Some(before) = at.checked_sub(1).map(|before| &tokens[before]) else {
+        return false;
+    };
+    let word = before.text.as_str();
+    matches!(tokens[at].text.as_str(), "you" | "me" | "us")
+        && before.kind == TokenKind::Word
+        && !is_auxiliary(word)
+        && !word.starts_with('@')
+        && !TABLES.prepositions.contains_key(word)
+        && !TABLES.stop.contains(word)
+        && !matches!(
+            word,
+            "if" | "when" | "and" | "or" | "what" | "because" | "happenif"
+        )
 }
 
 fn modal(word: &str) -> Option<&'static str> {

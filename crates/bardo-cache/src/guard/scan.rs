@@ -234,7 +234,8 @@ fn parts(core: &str, shouts: bool, found: &mut Vec<Token>) {
         .all(|c| c.is_alphanumeric() || matches!(c, '\'' | '-'))
     {
         for part in lower.split('-').filter(|part| !part.is_empty()) {
-            if acronym(core) && !shouts {
+            let letter = core == "A" && found.last().is_some_and(|t| t.kind != TokenKind::Break);
+            if (acronym(core) || letter) && !shouts {
                 found.push(Token::word(format!("{part}^")));
             } else if part.starts_with(|c: char| c.is_ascii_digit()) {
                 number::read(part, found);
