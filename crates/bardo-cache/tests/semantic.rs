@@ -132,6 +132,8 @@ fn each_domain_has_its_threshold_and_trades_have_no_hits() {
     for (domain, cosine, hits) in [
         (Domain::Reference, 0.91, true),
         (Domain::Market, 0.91, false),
+        (Domain::General, 0.91, false),
+        (Domain::General, 0.93, true),
         (Domain::Market, 0.93, true),
         (Domain::Unknown, 0.93, false),
         (Domain::Strategy, 0.96, true),
@@ -144,6 +146,9 @@ fn each_domain_has_its_threshold_and_trades_have_no_hits() {
         assert_eq!(hit, hits, "{domain:?} at {cosine}");
     }
     assert_eq!(Domain::of(None), Domain::Unknown);
+    assert_eq!(Domain::of(Some("general")), Domain::General);
+    assert_eq!(Domain::of(Some("ops")), Domain::Reference);
+    assert_eq!(Domain::of(Some("operator")), Domain::Trade);
     assert_eq!(Domain::of(Some("Market_Analysis")), Domain::Market);
     assert_eq!(Domain::of(Some("RISK")), Domain::Trade);
 }
@@ -248,17 +253,17 @@ fn an_index_finds_exactly_what_is_in_it_whatever_came_and_went() {
 fn evidence_outlives_a_restart_and_lost_evidence_is_no_clean_record() {
     let mut auditor = HitAuditor::new(AuditRules::default());
     for _ in 0..70 {
-        auditor.record(Domain::Reference, AGREES);
+        auditor.record(Domain::Reference, 1, AGREES);
     }
     let live = AuditOutcome {
         agrees: true,
         live_agree: Some(false),
     };
-    auditor.record(Domain::Strategy, live);
+    auditor.record(Domain::Strategy, 1, live);
     while auditor.serves(Domain::Market) {
-        auditor.record(Domain::Market, DISAGREES);
+        auditor.record(Domain::Market, 1, DISAGREES);
     }
-    auditor.record(Domain::Market, AGREES);
+    auditor.record(Domain::Market, 1, AGREES);
     let mut again = HitAuditor::new(AuditRules::default());
     again.restore(&auditor.saved());
     for domain in Domain::ALL {
@@ -348,10 +353,10 @@ fn a_verified_domain_waits_for_its_evidence_and_a_guarded_one_does_not() {
     let missing = verified.report(Domain::Market).missing;
     assert_eq!(missing, 390);
     for _ in 1..missing {
-        assert_eq!(verified.record(Domain::Market, AGREES), None);
+        assert_eq!(verified.record(Domain::Market, 1, AGREES), None);
     }
     assert_eq!(
-        verified.record(Domain::Market, AGREES),
+        verified.record(Domain::Market, 1, AGREES),
         Some(DomainChange::Started)
     );
     assert!(verified.report(Domain::Market).bound <= 0.01);
@@ -361,7 +366,7 @@ fn a_verified_domain_waits_for_its_evidence_and_a_guarded_one_does_not() {
 fn a_disagreement_stops_a_domain_without_a_record_and_each_restart_needs_more() {
     let mut auditor = HitAuditor::new(AuditRules::default());
     assert_eq!(
-        auditor.record(Domain::Market, DISAGREES),
+        auditor.record(Domain::Market, 1, DISAGREES),
         Some(DomainChange::Stopped)
     );
     let mut sizes = Vec::new();
@@ -369,10 +374,10 @@ fn a_disagreement_stops_a_domain_without_a_record_and_each_restart_needs_more() 
         let size = auditor.report(Domain::Market).missing;
         sizes.push(size);
         let changes: Vec<_> = (0..size)
-            .filter_map(|_| auditor.record(Domain::Market, AGREES))
+            .filter_map(|_| auditor.record(Domain::Market, 1, AGREES))
             .collect();
         assert_eq!(changes, [DomainChange::Started]);
-        let stopped = (0..3).any(|_| auditor.record(Domain::Market, DISAGREES).is_some());
+        let stopped = (0..3).any(|_| auditor.record(Domain::Market, 1, DISAGREES).is_some());
         assert!(stopped);
     }
     assert!(
@@ -385,12 +390,12 @@ fn a_disagreement_stops_a_domain_without_a_record_and_each_restart_needs_more() 
 fn a_long_clean_record_does_not_protect_a_domain_that_turned_bad() {
     let mut auditor = HitAuditor::new(AuditRules::default());
     for _ in 0..2_000 {
-        assert_eq!(auditor.record(Domain::Market, AGREES), None);
+        assert_eq!(auditor.record(Domain::Market, 1, AGREES), None);
     }
-    assert_eq!(auditor.record(Domain::Market, DISAGREES), None);
-    assert_eq!(auditor.record(Domain::Market, DISAGREES), None);
+    assert_eq!(auditor.record(Domain::Market, 1, DISAGREES), None);
+    assert_eq!(auditor.record(Domain::Market, 1, DISAGREES), None);
     assert_eq!(
-        auditor.record(Domain::Market, DISAGREES),
+        auditor.record(Domain::Market, 1, DISAGREES),
         Some(DomainChange::Stopped)
     );
 }
@@ -399,9 +404,9 @@ fn a_long_clean_record_does_not_protect_a_domain_that_turned_bad() {
 fn errors_elsewhere_hold_back_a_domain_without_evidence_of_its_own() {
     let mut auditor = HitAuditor::new(AuditRules::default());
     for domain in [Domain::Reference, Domain::Unknown] {
-        auditor.record(domain, DISAGREES);
+        auditor.record(domain, 1, DISAGREES);
         for _ in 0..20 {
-            auditor.record(domain, DISAGREES);
+            auditor.record(domain, 1, DISAGREES);
         }
     }
     assert!(!auditor.serves(Domain::Market));
@@ -424,7 +429,11 @@ fn the_baseline_of_live_answers_excuses_no_more_than_it_proves() {
                 agrees: true,
                 live_agree: outcome.live_agree.map(|_| true),
             };
-            auditor.record(Domain::Market, if at % 10 == 0 { outcome } else { right });
+            auditor.record(
+                Domain::Market,
+                1,
+                if at % 10 == 0 { outcome } else { right },
+            );
         }
         auditor.report(Domain::Market).bound
     };
@@ -467,4 +476,105 @@ fn a_healthy_domain_keeps_serving_and_audits_cost_their_share() {
     assert!(!run.stopped);
     assert!((run.audits..=run.audits).contains(&(run.hits - run.served)));
     assert!((900..1_200).contains(&run.audits), "{}", run.audits);
+}
+
+/// Would-be hits of two accounts, one of which always disagrees, until both were asked `rounds` times.
+fn noisy_and_quiet(auditor: &mut HitAuditor, rounds: u32) {
+    for round in 0..rounds {
+        for (tenant, outcome) in [(1, AGREES), (2, DISAGREES)] {
+            let day = u64::from(round / 100);
+            let audited = auditor.decide(Domain::Reference, tenant, day, 0.5, 0.5);
+            if let AuditDecision::Audit { .. } = audited {
+                auditor.record(Domain::Reference, tenant, outcome);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_account_with_noisy_answers_does_not_stop_the_domain_for_others_for_ever() {
+    let mut auditor = HitAuditor::new(AuditRules::default());
+    noisy_and_quiet(&mut auditor, 3);
+    assert!(!auditor.serves(Domain::Reference));
+    noisy_and_quiet(&mut auditor, 1_000);
+    assert!(auditor.serves_to(Domain::Reference, 1));
+    assert!(!auditor.serves_to(Domain::Reference, 2));
+    let report = auditor.report(Domain::Reference);
+    assert_eq!((report.apart, report.disagreements), (1, 0));
+    let served = auditor.decide(Domain::Reference, 1, 99, 0.5, 0.5);
+    assert_eq!(served, AuditDecision::Serve);
+    let audited = auditor.decide(Domain::Reference, 2, 99, 0.5, 0.5);
+    assert!(matches!(audited, AuditDecision::Audit { .. }));
+}
+
+#[test]
+fn an_account_that_was_set_apart_returns_on_a_clean_record_of_its_own() {
+    let mut auditor = HitAuditor::new(AuditRules::default());
+    noisy_and_quiet(&mut auditor, 1_000);
+    for _ in 0..389 {
+        auditor.record(Domain::Reference, 2, AGREES);
+    }
+    assert!(!auditor.serves_to(Domain::Reference, 2));
+    auditor.record(Domain::Reference, 2, AGREES);
+    assert!(auditor.serves_to(Domain::Reference, 2));
+}
+
+#[test]
+fn a_lone_account_is_its_domain() {
+    let mut auditor = HitAuditor::new(AuditRules::default());
+    for _ in 0..300 {
+        auditor.record(Domain::Reference, 1, DISAGREES);
+    }
+    assert!(!auditor.serves(Domain::Reference));
+    assert_eq!(auditor.report(Domain::Reference).apart, 0);
+}
+
+#[test]
+fn accounts_that_are_all_wrong_a_little_are_not_explained_away() {
+    let mut draws = Draws(11);
+    let mut auditor = HitAuditor::new(AuditRules::default());
+    let mut starts = 0;
+    for _ in 0..12_000 {
+        let tenant = 1 + (draws.next() * 40.0) as u64;
+        let outcome = AuditOutcome {
+            agrees: draws.next() >= 0.03,
+            live_agree: None,
+        };
+        let change = auditor.record(Domain::Reference, tenant, outcome);
+        starts += u32::from(change == Some(DomainChange::Started));
+    }
+    assert_eq!(starts, 0);
+}
+
+#[test]
+fn comparisons_without_a_result_stop_a_domain_when_they_are_most() {
+    let mut auditor = HitAuditor::new(AuditRules::default());
+    let undecided = |auditor: &mut HitAuditor, times: u32| {
+        (0..times).any(|_| auditor.undecided(Domain::Reference, 1) == Some(DomainChange::Stopped))
+    };
+    for _ in 0..100 {
+        auditor.record(Domain::Reference, 1, AGREES);
+    }
+    assert!(!undecided(&mut auditor, 100));
+    assert!(undecided(&mut auditor, 1));
+    assert_eq!(auditor.report(Domain::Reference).audits, 0);
+    // Enough clean audits between as many without a result prove nothing.
+    for _ in 0..600 {
+        assert!(!undecided(&mut auditor, 2));
+        assert_eq!(auditor.record(Domain::Reference, 1, AGREES), None);
+    }
+    assert!(!auditor.serves(Domain::Reference));
+    for _ in 0..2_000 {
+        auditor.record(Domain::Reference, 1, AGREES);
+    }
+    assert!(auditor.serves(Domain::Reference));
+}
+
+#[test]
+fn evidence_of_a_version_without_undecided_comparisons_is_read() {
+    let mut auditor = HitAuditor::new(AuditRules::default());
+    auditor.restore("reference 1 0 390 - w1111 w1\nmarket 1 0 390 - w1 w1 w01 w1");
+    assert!(auditor.serves(Domain::Reference));
+    assert_eq!(auditor.report(Domain::Reference).audits, 4);
+    assert!(!auditor.serves(Domain::Market));
 }

@@ -176,7 +176,7 @@ impl Engine {
         };
         let found = self.nearest(call, slot, &question, &vector);
         let meaning = self.cache.meaning();
-        let serves = meaning.serves(question.domain);
+        let serves = meaning.serves(&question);
         let (result, similarity) = match &found {
             Similar::Hit { similarity, .. } if serves => ("hit", Some(*similarity)),
             Similar::Hit { similarity, .. } => ("stopped", Some(*similarity)),

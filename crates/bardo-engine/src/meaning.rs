@@ -192,9 +192,9 @@ impl MeaningCache {
         lock(&self.auditor).decide(domain, tenant, day, first, second)
     }
 
-    /// Whether a domain serves hits.
-    pub(crate) fn serves(&self, domain: Domain) -> bool {
-        lock(&self.auditor).serves(domain)
+    /// Whether a domain serves hits to an account.
+    pub(crate) fn serves(&self, question: &MeaningQuestion) -> bool {
+        lock(&self.auditor).serves_to(question.domain, question.tenant)
     }
 
     /// The evidence of a domain.
@@ -202,29 +202,39 @@ impl MeaningCache {
         lock(&self.auditor).report(domain)
     }
 
-    /// Takes the result of an audit: `None` where the answers were not compared.
+    /// Takes the result of an audit: `None` where the comparison could not tell.
     fn judged(&self, case: &AuditCase, agrees: Option<bool>, live_agree: Option<bool>) {
         lock(&self.tally).judged(case.domain, agrees);
         let Some(agrees) = agrees else {
-            lock(&self.auditor).unjudged(case.domain, case.tenant);
-            return;
+            let change = lock(&self.auditor).undecided(case.domain, case.tenant);
+            return self.report_change(case, change);
         };
         if !agrees {
             // It answers something else, so it serves no other question either.
             self.remove(&case.key);
         }
         let outcome = AuditOutcome { agrees, live_agree };
-        let change = lock(&self.auditor).record(case.domain, outcome);
-        let Some(sink) = self.sink.get() else {
-            return;
-        };
-        let report = self.report(case.domain);
-        let domain = case.domain.as_str();
-        sink.audited(&case.account, domain, agrees, &report);
-        if let Some(change) = change {
-            let serves = change == DomainChange::Started;
-            sink.domain_changed(&case.account, domain, serves, &report);
+        let change = lock(&self.auditor).record(case.domain, case.tenant, outcome);
+        if let Some(sink) = self.sink.get() {
+            let report = self.report(case.domain);
+            sink.audited(&case.account, case.domain.as_str(), agrees, &report);
         }
+        self.report_change(case, change);
+    }
+
+    /// Reports that a domain began or ceased to serve.
+    fn report_change(&self, case: &AuditCase, change: Option<DomainChange>) {
+        if let (Some(sink), Some(change)) = (self.sink.get(), change) {
+            let report = self.report(case.domain);
+            let serves = change == DomainChange::Started;
+            sink.domain_changed(&case.account, case.domain.as_str(), serves, &report);
+        }
+    }
+
+    /// Takes an audit whose live answer failed or was cut off: nothing was compared.
+    fn failed(&self, case: &AuditCase) {
+        lock(&self.tally).judged(case.domain, None);
+        lock(&self.auditor).unjudged(case.domain, case.tenant);
     }
 
     /// Counts a hit that is served.

@@ -4,7 +4,7 @@ mod claims;
 
 use std::collections::BTreeSet;
 
-use claims::{Claims, Finding};
+use claims::{AnswerClaims, Finding};
 
 use crate::guard::Signature;
 
@@ -36,7 +36,7 @@ pub fn verdict(stored: &str, live: &str, similarity: Option<f32>) -> Option<bool
     if normal(stored) == normal(live) {
         return Some(true);
     }
-    let (one, other) = Claims::of(stored, live);
+    let (one, other) = AnswerClaims::of(stored, live);
     if one.is_short() && other.is_short() {
         if facts(stored) != facts(live) {
             return Some(false);

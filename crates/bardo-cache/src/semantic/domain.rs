@@ -5,6 +5,8 @@
 pub enum Domain {
     /// Facts that change seldom: documentation, definitions, support.
     Reference,
+    /// Questions of general knowledge, without a field of their own.
+    General,
     /// Analysis of markets.
     Market,
     /// Reasoning about strategies.
@@ -17,8 +19,9 @@ pub enum Domain {
 
 impl Domain {
     /// Each domain, the most tolerant first.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Reference,
+        Self::General,
         Self::Market,
         Self::Strategy,
         Self::Trade,
@@ -41,8 +44,13 @@ impl Domain {
             "support",
             "code",
             "coding",
+            "ops",
+            "operations",
+            "runbook",
         ]) {
             Self::Reference
+        } else if named(&["general", "general_knowledge"]) {
+            Self::General
         } else if named(&["market", "market_analysis", "defi"]) {
             Self::Market
         } else if named(&["strategy", "strategy_reasoning"]) {
@@ -59,6 +67,7 @@ impl Domain {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Reference => "reference",
+            Self::General => "general",
             Self::Market => "market",
             Self::Strategy => "strategy",
             Self::Trade => "trade",
@@ -71,7 +80,7 @@ impl Domain {
     pub const fn threshold(self) -> Option<f32> {
         match self {
             Self::Reference => Some(0.90),
-            Self::Market => Some(0.92),
+            Self::General | Self::Market => Some(0.92),
             Self::Strategy | Self::Unknown => Some(0.95),
             Self::Trade => None,
         }

@@ -40,6 +40,15 @@
 //! with the correction and the share for the baseline, the first look comes at 390. A look that
 //! fails is followed by one at twice its audits; above the window the collection starts again.
 //!
+//! **Comparisons without a result** count neither for nor against a domain. Where more than half of
+//! the last 200 (of at least 50) have none, the domain has no proof: it stops, and no look passes.
+//!
+//! **Accounts.** The answers of one account must not stop a domain for all. Where the last 50 audits
+//! of an account alone prove a rate above the limit, with an error of 0.1 %, and the window has at
+//! least 50 audits of others, the account is set apart: nothing is served to it, its audits leave
+//! the window, and it returns after a clean record of its own (390 audits, more each time). The
+//! error is that small so that leaving such accounts out does not flatter the others.
+//!
 //! # What this promises
 //!
 //! Each false hit has the same chance of being audited, so the number of false hits that are
@@ -49,17 +58,17 @@
 
 mod bounds;
 mod domain_state;
+mod tenants;
 
 use std::collections::BTreeMap;
 
 use domain_state::DomainState;
+use tenants::Tenants;
 
 use super::Domain;
 
 /// Near-misses of the shipped evaluation; the guard joined none of them.
 const SHIPPED_AUDITS: u32 = 379;
-/// Tenants that are remembered, each in each domain.
-const TENANTS_MAX: usize = 10_000;
 
 /// What has to be known before a domain serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -157,6 +166,10 @@ pub struct AuditReport {
     pub live_disagreements: u32,
     /// The upper bound of the false-hit rate at 95 %, borrowed audits included.
     pub bound: f64,
+    /// Of the last 200 comparisons, those that came to no result.
+    pub undecided: u32,
+    /// Accounts that are set apart: their hits are not served.
+    pub apart: u32,
     /// Clean audits that are missing before the next look of a stopped domain.
     pub missing: u32,
 }
@@ -166,14 +179,7 @@ pub struct AuditReport {
 pub struct HitAuditor {
     rules: AuditRules,
     domains: BTreeMap<Domain, DomainState>,
-    tenants: BTreeMap<(u64, Domain), TenantAudits>,
-}
-
-#[derive(Debug, Default)]
-struct TenantAudits {
-    total: u32,
-    day: u64,
-    today: u32,
+    tenants: Tenants,
 }
 
 impl HitAuditor {
@@ -184,7 +190,7 @@ impl HitAuditor {
         let mut auditor = Self {
             rules,
             domains: domains.into(),
-            tenants: BTreeMap::new(),
+            tenants: Tenants::default(),
         };
         auditor.rebound();
         auditor
@@ -203,15 +209,12 @@ impl HitAuditor {
         if domain.threshold().is_none() {
             return AuditDecision::Miss;
         }
-        let serves = self.serves(domain);
+        let serves = self.serves_to(domain, tenant);
         let share = match self.domains.get(&domain) {
             Some(state) if state.is_alarmed(&self.rules) => self.rules.alarm_share,
             _ => self.rules.share,
         };
-        if self.tenants.len() >= TENANTS_MAX && !self.tenants.contains_key(&(tenant, domain)) {
-            self.tenants.pop_first();
-        }
-        let known = self.tenants.entry((tenant, domain)).or_default();
+        let known = self.tenants.entry(tenant, domain);
         if known.day != day {
             known.day = day;
             known.today = 0;
@@ -246,10 +249,9 @@ impl HitAuditor {
         }
     }
 
-    /// Takes back an audit of [`HitAuditor::decide`] that came to no result: the live answer
-    /// failed, or the answers could not be compared. The cap of the day still counts it.
+    /// Takes back an audit of [`HitAuditor::decide`] whose live answer failed. The cap of the day still counts it.
     pub fn unjudged(&mut self, domain: Domain, tenant: u64) {
-        if let Some(known) = self.tenants.get_mut(&(tenant, domain)) {
+        if let Some(known) = self.tenants.get_mut(tenant, domain) {
             known.total = known.total.saturating_sub(1);
         }
     }
@@ -275,13 +277,50 @@ impl HitAuditor {
         self.rebound();
     }
 
+    /// Takes an audit whose answers the comparison could not tell apart. It counts neither for nor
+    /// against the domain, but a domain with too many of them has no proof and stops.
+    pub fn undecided(&mut self, domain: Domain, tenant: u64) -> Option<DomainChange> {
+        self.unjudged(domain, tenant);
+        if self.tenants.is_apart(tenant, domain) {
+            return None;
+        }
+        self.domains.get_mut(&domain)?.undecided(&self.rules)
+    }
+
     /// Takes the result of an audit; returns what it changed for its domain.
-    pub fn record(&mut self, domain: Domain, outcome: AuditOutcome) -> Option<DomainChange> {
+    ///
+    /// An account whose own audits prove an error is set apart where other accounts have evidence
+    /// too: none of its hits is served, its audits leave the evidence of the domain, and it returns
+    /// on a clean record of its own.
+    pub fn record(
+        &mut self,
+        domain: Domain,
+        tenant: u64,
+        outcome: AuditOutcome,
+    ) -> Option<DomainChange> {
         let pooled = self.pooled(domain);
         let state = self.domains.get_mut(&domain)?;
-        let change = state.record(outcome, &self.rules, pooled);
+        let known = self.tenants.entry(tenant, domain);
+        if known.apart {
+            known.prove(outcome.agrees, &self.rules);
+            return None;
+        }
+        let proves = known.proves_error(outcome.agrees, &self.rules);
+        if proves && state.audits_beside(tenant) >= self.rules.first.max(1) {
+            known.set_apart();
+            state.leave_out(tenant);
+            self.rebound();
+            return None;
+        }
+        let change = state.record(tenant, outcome, &self.rules, pooled);
         self.rebound();
         change
+    }
+
+    /// Whether a domain serves hits to an account.
+    #[must_use]
+    pub fn serves_to(&self, domain: Domain, tenant: u64) -> bool {
+        self.serves(domain) && !self.tenants.is_apart(tenant, domain)
     }
 
     /// Whether a domain serves hits.
@@ -299,6 +338,7 @@ impl HitAuditor {
         let state = self.domains.get(&domain).unwrap_or(&fresh);
         AuditReport {
             serves: self.serves(domain),
+            apart: self.tenants.apart(domain),
             ..state.report()
         }
     }

@@ -69,7 +69,7 @@ pub(crate) fn play(auditor: &mut HitAuditor, draws: &mut Draws, phase: Phase) ->
                     agrees: !is_false && draws.next() >= phase.noise,
                     live_agree: twice.then(|| draws.next() >= phase.noise),
                 };
-                if auditor.record(Domain::Reference, outcome) == Some(DomainChange::Stopped) {
+                if auditor.record(Domain::Reference, 1, outcome) == Some(DomainChange::Stopped) {
                     run.stopped = true;
                     if phase.until_stop {
                         return run;

@@ -85,7 +85,7 @@ impl MeaningTally {
     pub(super) fn counts(
         &self,
         entries: u64,
-        reports: [(Domain, AuditReport); 5],
+        reports: [(Domain, AuditReport); 6],
     ) -> MeaningCounts {
         let rows = |counted: &BTreeMap<&'static str, u64>| {
             counted

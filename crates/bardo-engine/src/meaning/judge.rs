@@ -44,7 +44,7 @@ pub(crate) struct LiveTwin {
 impl MeaningCache {
     /// The live answer of an audit failed or was cut off: nothing is known.
     pub(crate) fn unjudged(&self, case: &AuditCase) {
-        self.judged(case, None, None);
+        self.failed(case);
     }
 
     /// Compares the stored answer with the live one, at once where words and facts say enough and

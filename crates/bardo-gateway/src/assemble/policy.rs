@@ -481,6 +481,7 @@ fn semantic(config: &Config) -> SemanticPolicy {
 const fn domain(named: &RawDomain) -> Domain {
     match named {
         RawDomain::Reference => Domain::Reference,
+        RawDomain::General => Domain::General,
         RawDomain::Market => Domain::Market,
         RawDomain::Strategy => Domain::Strategy,
         RawDomain::Unknown => Domain::Unknown,

@@ -41,6 +41,8 @@ fn evidence(report: &AuditReport) -> Value {
         "false_hits": report.disagreements,
         "live_pairs": report.live_pairs,
         "live_disagreements": report.live_disagreements,
+        "undecided": report.undecided,
+        "accounts_apart": report.apart,
         "audits_missing": report.missing,
     })
 }
@@ -106,6 +108,8 @@ fn domain_words(evidence: &Value) -> String {
             "serves: {} of its last {} audits disagree, error at most {bound:.2} %",
             evidence["false_hits"], evidence["audits"]
         )
+    } else if evidence["audits_missing"] == 0 {
+        "is stopped: too many audits came to no result".to_owned()
     } else {
         format!(
             "is stopped: it serves again after {} more audits without disagreement",

@@ -40,7 +40,7 @@ pub(super) enum Finding {
 }
 
 /// An answer as claims.
-pub(super) struct Claims {
+pub(super) struct AnswerClaims {
     sentences: Vec<Sentence>,
     /// "Yes" or "no" at the start.
     opening: Option<bool>,
@@ -62,7 +62,7 @@ struct Sentence {
     names: BTreeSet<String>,
 }
 
-impl Claims {
+impl AnswerClaims {
     /// Reads both answers; a word with a capital in one is a name in both.
     pub(super) fn of(one: &str, other: &str) -> (Self, Self) {
         let (first, second) = (sentences(one), sentences(other));
@@ -147,7 +147,9 @@ impl Claims {
         let first = self.sentences.first().zip(other.sentences.first());
         other.opening == Some(true)
             && first.is_some_and(|(one, two)| {
-                one.negations % 2 == 1 && two.negations % 2 == 0 && one.likeness(two) >= ALIGNED
+                !one.negations.is_multiple_of(2)
+                    && two.negations.is_multiple_of(2)
+                    && one.likeness(two) >= ALIGNED
             })
     }
 
@@ -253,15 +255,15 @@ impl Sentence {
 
     /// One sentence denies a word that the other says.
     fn denies(&self, other: &Self) -> bool {
-        self.negations % 2 == 1
-            && other.negations % 2 == 0
+        !self.negations.is_multiple_of(2)
+            && other.negations.is_multiple_of(2)
             && self
                 .denied
                 .iter()
                 .any(|word| other.counts.contains_key(word) && !other.denied.contains(word))
     }
 
-    fn contradicts(&self, other: &Self, mine: &Claims, theirs: &Claims) -> bool {
+    fn contradicts(&self, other: &Self, mine: &AnswerClaims, theirs: &AnswerClaims) -> bool {
         self.denies(other)
             || other.denies(self)
             || self.opposes(other)
@@ -281,8 +283,8 @@ impl Sentence {
     }
 
     /// A name on each side that the other sentence lacks, one of them also the other answer.
-    fn names_another(&self, other: &Self, mine: &Claims, theirs: &Claims) -> bool {
-        let own = |one: &Self, two: &Self, all: &Claims| {
+    fn names_another(&self, other: &Self, mine: &AnswerClaims, theirs: &AnswerClaims) -> bool {
+        let own = |one: &Self, two: &Self, all: &AnswerClaims| {
             let mut left = one.names.difference(&two.names).peekable();
             (left.peek().is_some(), left.any(|name| !all.names(name)))
         };
@@ -292,7 +294,7 @@ impl Sentence {
     }
 
     /// A number that the other answer never has, on both sides and in one unit.
-    fn counts_another(&self, other: &Self, mine: &Claims, theirs: &Claims) -> bool {
+    fn counts_another(&self, other: &Self, mine: &AnswerClaims, theirs: &AnswerClaims) -> bool {
         self.numbers.iter().any(|(unit, values)| {
             other.numbers.get(unit).is_some_and(|others| {
                 values.iter().any(|value| !theirs.counts(unit, value))

@@ -14,8 +14,9 @@ pub(super) struct DomainState {
     pub(super) serves: bool,
     /// The bound after the latest audit of any domain.
     pub(super) current_bound: f64,
-    /// Whether each audit of the window agreed, oldest first.
-    window: VecDeque<bool>,
+    /// Whether each audit of the window agreed and the digest of its account (0 after a restart),
+    /// oldest first.
+    window: VecDeque<(bool, u64)>,
     disagreements: u32,
     live: VecDeque<bool>,
     live_disagreements: u32,
@@ -23,7 +24,14 @@ pub(super) struct DomainState {
     since_alarm: Option<usize>,
     looks: u32,
     next_look: u32,
+    /// Whether each of the latest comparisons came to no result.
+    undecided: VecDeque<bool>,
 }
+
+/// Comparisons that are remembered for those without a result.
+const COMPARISONS: usize = 200;
+/// The least comparisons that can say that too many have no result.
+const COMPARISONS_MIN: usize = 50;
 
 impl DomainState {
     pub(super) fn new(rules: &AuditRules) -> Self {
@@ -37,6 +45,7 @@ impl DomainState {
             since_alarm: None,
             looks: 0,
             next_look: 0,
+            undecided: VecDeque::new(),
         };
         state.next_look = state.clean_size(rules);
         state
@@ -51,18 +60,53 @@ impl DomainState {
         (count(self.window.len()), self.disagreements)
     }
 
+    /// Takes a comparison without a result.
+    pub(super) fn undecided(&mut self, rules: &AuditRules) -> Option<DomainChange> {
+        self.compared(true);
+        (self.serves && self.is_unproven()).then(|| self.stop(rules))
+    }
+
+    fn compared(&mut self, undecided: bool) {
+        self.undecided.push_back(undecided);
+        if self.undecided.len() > COMPARISONS {
+            self.undecided.pop_front();
+        }
+    }
+
+    fn undecided_count(&self) -> usize {
+        self.undecided
+            .iter()
+            .filter(|undecided| **undecided)
+            .count()
+    }
+
+    /// More than half of the latest comparisons came to no result.
+    fn is_unproven(&self) -> bool {
+        let all = self.undecided.len();
+        all >= COMPARISONS_MIN && self.undecided_count() * 2 > all
+    }
+
+    /// Audits of the window that are of other accounts.
+    pub(super) fn audits_beside(&self, tenant: u64) -> u32 {
+        count(self.window.iter().filter(|(_, of)| *of != tenant).count())
+    }
+
+    /// Forgets the audits of an account.
+    pub(super) fn leave_out(&mut self, tenant: u64) {
+        self.window.retain(|(_, of)| *of != tenant);
+        let wrong = self.window.iter().filter(|(agrees, _)| !agrees);
+        self.disagreements = count(wrong.count());
+    }
+
     pub(super) fn record(
         &mut self,
+        tenant: u64,
         outcome: AuditOutcome,
         rules: &AuditRules,
         pooled: f64,
     ) -> Option<DomainChange> {
-        push(
-            &mut self.window,
-            &mut self.disagreements,
-            outcome.agrees,
-            rules.window,
-        );
+        self.compared(false);
+        self.push(outcome.agrees, tenant, rules.window);
         if let Some(agree) = outcome.live_agree {
             push(
                 &mut self.live,
@@ -85,18 +129,19 @@ impl DomainState {
     /// The state as words: whether it serves, looks, the next look, audits since the last
     /// disagreement, then the windows as digits, the oldest first.
     pub(super) fn line(&self) -> String {
-        let digits = |window: &VecDeque<bool>| -> String {
-            let bits = window.iter().map(|agrees| if *agrees { '1' } else { '0' });
+        let digits = |window: &mut dyn Iterator<Item = bool>| -> String {
+            let bits = window.map(|agrees| if agrees { '1' } else { '0' });
             std::iter::once('w').chain(bits).collect()
         };
         let since = self.since_alarm.map_or("-".to_owned(), |n| n.to_string());
         format!(
-            "{} {} {} {since} {} {}",
+            "{} {} {} {since} {} {} {}",
             u8::from(self.serves),
             self.looks,
             self.next_look,
-            digits(&self.window),
-            digits(&self.live)
+            digits(&mut self.window.iter().map(|(agrees, _)| *agrees)),
+            digits(&mut self.live.iter().copied()),
+            digits(&mut self.undecided.iter().copied()),
         )
     }
 
@@ -125,18 +170,20 @@ impl DomainState {
             "-" => None,
             number => Some(number.parse().ok()?),
         };
-        for (window, wrong) in [
-            (&mut state.window, &mut state.disagreements),
-            (&mut state.live, &mut state.live_disagreements),
-        ] {
-            for digit in words.next()?.strip_prefix('w')?.chars() {
-                let agrees = match digit {
-                    '0' => false,
-                    '1' => true,
-                    _ => return None,
-                };
-                push(window, wrong, agrees, rules.window);
-            }
+        for agrees in bits(words.next()?)? {
+            state.push(agrees, 0, rules.window);
+        }
+        for agrees in bits(words.next()?)? {
+            push(
+                &mut state.live,
+                &mut state.live_disagreements,
+                agrees,
+                rules.window,
+            );
+        }
+        // Earlier versions wrote no comparisons without a result.
+        for undecided in words.next().map_or(Some(Vec::new()), bits)? {
+            state.compared(undecided);
         }
         words.next().is_none().then_some(state)
     }
@@ -151,6 +198,14 @@ impl DomainState {
         self.serves = false;
         self.forget(rules);
         DomainChange::Stopped
+    }
+
+    fn push(&mut self, agrees: bool, tenant: u64, most: usize) {
+        self.window.push_back((agrees, tenant));
+        self.disagreements += u32::from(!agrees);
+        if self.window.len() > most && self.window.pop_front().is_some_and(|(agrees, _)| !agrees) {
+            self.disagreements -= 1;
+        }
     }
 
     fn forget(&mut self, rules: &AuditRules) {
@@ -176,7 +231,7 @@ impl DomainState {
             return None;
         }
         let above = upper(disagreements, audits, self.look_error());
-        let passes = self.beyond_baseline(above) <= rules.max_error;
+        let passes = self.beyond_baseline(above) <= rules.max_error && !self.is_unproven();
         self.looks += 1;
         if passes {
             self.serves = true;
@@ -193,7 +248,7 @@ impl DomainState {
     /// Whether the latest audits alone prove a rate above the limit.
     fn proves_error(&self, rules: &AuditRules) -> bool {
         let latest = self.window.iter().rev().take(rules.recent);
-        let (audits, wrong) = latest.fold((0, 0), |(audits, wrong), agrees| {
+        let (audits, wrong) = latest.fold((0, 0), |(audits, wrong), (agrees, _)| {
             (audits + 1, wrong + u32::from(!agrees))
         });
         let below = lower(wrong, audits, 0.05);
@@ -239,6 +294,8 @@ impl DomainState {
             serves: self.serves,
             audits,
             disagreements,
+            undecided: count(self.undecided_count()),
+            apart: 0,
             live_pairs: count(self.live.len()),
             live_disagreements: self.live_disagreements,
             bound: self.current_bound,
@@ -249,6 +306,17 @@ impl DomainState {
             },
         }
     }
+}
+
+/// The digits behind the `w` of a saved window.
+fn bits(word: &str) -> Option<Vec<bool>> {
+    let digits = word.strip_prefix('w')?.chars();
+    let bit = |digit| match digit {
+        '0' => Some(false),
+        '1' => Some(true),
+        _ => None,
+    };
+    digits.map(bit).collect()
 }
 
 fn push(window: &mut VecDeque<bool>, wrong: &mut u32, agrees: bool, most: usize) {

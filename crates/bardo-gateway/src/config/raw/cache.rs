@@ -183,6 +183,8 @@ pub(crate) enum RawVectorEngine {
 pub(crate) enum RawDomain {
     /// Facts that change seldom: documentation, definitions, support.
     Reference,
+    /// Questions of general knowledge, without a field of their own.
+    General,
     /// Analysis of markets.
     Market,
     /// Reasoning about strategies.

@@ -1,0 +1,97 @@
+//! What is remembered of each account in each domain: its audits, and whether it is set apart.
+
+use std::collections::BTreeMap;
+
+use super::bounds::{clean_audits, lower};
+use super::{AuditRules, Domain};
+
+/// Accounts that are remembered, each in each domain.
+const TENANTS_MAX: usize = 10_000;
+/// The error at which the audits of an account prove that it is wrong too often. So small that
+/// leaving such accounts out hardly flatters the evidence of the others.
+const APART_ERROR: f64 = 0.001;
+/// The error of the proof that ends it, halved and more each time.
+const RETURN_ERROR: f64 = 0.04;
+/// The latest audits of an account that count.
+const LATEST: u32 = 50;
+
+/// The audits of one account in one domain.
+#[derive(Debug, Default)]
+pub(super) struct TenantAudits {
+    pub(super) total: u32,
+    pub(super) day: u64,
+    pub(super) today: u32,
+    /// The latest audits, the newest in the lowest bit; a set bit disagreed.
+    latest: u64,
+    seen: u32,
+    /// Its hits are not served, and its audits do not count for the domain.
+    pub(super) apart: bool,
+    /// Audits that agreed since the last disagreement, while set apart.
+    clean: u32,
+    times: u32,
+}
+
+impl TenantAudits {
+    /// Takes an audit; whether the latest ones prove a rate above the limit.
+    pub(super) fn proves_error(&mut self, agrees: bool, rules: &AuditRules) -> bool {
+        self.latest = (self.latest << 1 | u64::from(!agrees)) & ((1 << LATEST) - 1);
+        self.seen = (self.seen + 1).min(LATEST);
+        let wrong = self.latest.count_ones();
+        !agrees && lower(wrong, self.seen, APART_ERROR) > rules.max_error
+    }
+
+    pub(super) fn set_apart(&mut self) {
+        self.apart = true;
+        self.clean = 0;
+        self.times = self.times.saturating_add(1);
+    }
+
+    /// Takes an audit of an account that is set apart, and ends that on a clean record of its own.
+    pub(super) fn prove(&mut self, agrees: bool, rules: &AuditRules) {
+        self.clean = if agrees { self.clean + 1 } else { 0 };
+        let time = f64::from(self.times.max(1));
+        if self.clean >= clean_audits(rules.max_error, RETURN_ERROR / (time * (time + 1.0))) {
+            self.apart = false;
+            self.latest = 0;
+            self.seen = 0;
+        }
+    }
+}
+
+/// All accounts in all domains, a limited number of them.
+#[derive(Debug, Default)]
+pub(super) struct Tenants(BTreeMap<(u64, Domain), TenantAudits>);
+
+impl Tenants {
+    /// What is known of an account. Above the limit another one is forgotten, if possible one that
+    /// is not set apart.
+    pub(super) fn entry(&mut self, tenant: u64, domain: Domain) -> &mut TenantAudits {
+        let key = (tenant, domain);
+        if self.0.len() >= TENANTS_MAX && !self.0.contains_key(&key) {
+            let common = self.0.iter().find(|(_, known)| !known.apart);
+            match common.map(|(key, _)| *key) {
+                Some(key) => drop(self.0.remove(&key)),
+                None => drop(self.0.pop_first()),
+            }
+        }
+        self.0.entry(key).or_default()
+    }
+
+    pub(super) fn get_mut(&mut self, tenant: u64, domain: Domain) -> Option<&mut TenantAudits> {
+        self.0.get_mut(&(tenant, domain))
+    }
+
+    pub(super) fn is_apart(&self, tenant: u64, domain: Domain) -> bool {
+        let known = self.0.get(&(tenant, domain));
+        known.is_some_and(|known| known.apart)
+    }
+
+    /// Accounts that are set apart in a domain.
+    pub(super) fn apart(&self, domain: Domain) -> u32 {
+        let apart = self
+            .0
+            .iter()
+            .filter(|((_, of), known)| *of == domain && known.apart);
+        u32::try_from(apart.count()).unwrap_or(u32::MAX)
+    }
+}
