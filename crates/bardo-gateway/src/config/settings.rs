@@ -41,8 +41,8 @@ impl ReadSettings {
         self.add(problems.into_iter().filter(is_new));
     }
 
-    /// Puts the problems in the order in which their settings stand in the text of a file. Those that
-    /// are not there come last.
+    /// Sorts the problems by the places of their settings in the text of a file. Settings that the
+    /// file lacks come last.
     pub(super) fn sort_by(&mut self, text: &str) {
         let offset = |problem: &String| {
             let place = place_of(problem)?;

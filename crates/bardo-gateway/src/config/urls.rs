@@ -4,7 +4,7 @@
 use bardo_providers::BaseUrl;
 use serde_json::Value;
 
-/// What is wrong with the addresses of providers and of Redis, one sentence each.
+/// Mistakes in the addresses of providers and of Redis, one sentence each.
 pub(super) fn problems(settings: &Value) -> Vec<String> {
     let mut problems = Vec::new();
     let providers = settings["providers"].as_object();

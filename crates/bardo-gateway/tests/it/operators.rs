@@ -3,6 +3,7 @@
 use bardo_store::servers::PostgresServer;
 use serde_json::{Value, json};
 
+use crate::command_line::{check_refuses, good};
 use crate::http::Request;
 use crate::rig::{Folder, Gateway, command, config, direct, eventually};
 use crate::sse::Caller;
@@ -258,4 +259,22 @@ fn an_explanation_says_when_its_models_are_those_of_the_program() {
         out.starts_with("Models and prices are from the list in this program"),
         "{out}"
     );
+}
+
+#[test]
+fn addresses_are_checked_beside_other_mistakes_of_their_sections_and_each_once() {
+    let mut settings = good();
+    settings["store"] = json!({ "url": "mysql://db" });
+    settings["limits"] = json!({ "redis_url": "rediss://r:6379", "requests_per_minute": -1 });
+    settings["providers"]["local"] = json!({ "base_url": "ftp://x", "modls": ["m"] });
+    let error = check_refuses(&settings);
+    for words in [
+        "`store.url`",
+        "`limits.redis_url`",
+        "`limits.requests_per_minute`: must be a whole number of 0 or more, not `-1`",
+        "`providers.local.base_url`",
+        "unknown key `modls`",
+    ] {
+        assert_eq!(error.matches(words).count(), 1, "{words}: {error}");
+    }
 }

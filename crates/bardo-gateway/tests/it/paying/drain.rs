@@ -128,7 +128,7 @@ fn a_second_signal_does_not_wait_for_streams() {
     // What could not be counted by then is held until it expires.
     let (stand, log) = (till.stand(&key), gateway.log());
     assert!(
-        stand.held == 0 || log.contains("open holds stay"),
+        stand.held == 0 || log.contains("their holds stay"),
         "{stand:?} {log}"
     );
     till.verify();
