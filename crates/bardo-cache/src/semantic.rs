@@ -18,12 +18,14 @@ mod context;
 mod domain;
 mod index;
 mod scan;
+mod shared;
 mod verified;
 
 pub use context::context;
 pub use domain::Domain;
 pub use index::{EmbeddedTurn, Index, Nearest, SearchSpace};
 pub use scan::{DIMENSIONS, VectorBlock};
+pub use shared::{SharedQuestion, SharedQuestions};
 pub use verified::{
     AuditDecision, AuditMode, AuditOutcome, AuditReport, AuditRules, DomainChange, HitAuditor,
 };

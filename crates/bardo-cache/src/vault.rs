@@ -190,5 +190,6 @@ impl Vault {
     }
 }
 
+mod questions;
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use bardo_cache::entry::CachedAnswer;
 use bardo_cache::key::Key;
 use bardo_cache::policy::Never;
 use bardo_cache::sealed::Sealer;
@@ -98,6 +99,9 @@ pub struct CacheCounts {
 
 /// Time for the vector of a question whose answer is stored already. No caller waits for it.
 const LEARNING: Duration = Duration::from_secs(10);
+
+/// Answers that are looked up for one question of another process.
+const ELSEWHERE_MAX: usize = 4;
 
 /// The number of reasons.
 const REASONS: usize = 5 + Never::ALL.len();
@@ -193,31 +197,61 @@ impl AnswerCache {
         tenant: &AccountId,
         now_ms: u64,
     ) -> Option<CacheHit> {
+        self.find_of(&slot.key, slot, tenant, now_ms).await
+    }
+
+    /// Takes over the answers to a question that other processes learnt, if this caller may have
+    /// them, and indexes the first one here.
+    pub(crate) async fn adopt_elsewhere(
+        &self,
+        question: &MeaningQuestion,
+        vector: &SentenceVector,
+        slot: &CacheSlot,
+        tenant: &AccountId,
+        now_ms: u64,
+    ) {
+        let known = self.meaning.elsewhere(question, vector).await;
+        for key in known.into_iter().take(ELSEWHERE_MAX) {
+            if self.find_of(&key, slot, tenant, now_ms).await.is_some() {
+                self.index_now(key, question, vector);
+                return;
+            }
+        }
+    }
+
+    /// The entry of a key, here or in the level behind, if the caller of `slot` may have it now.
+    async fn find_of(
+        &self,
+        key: &Key,
+        slot: &CacheSlot,
+        tenant: &AccountId,
+        now_ms: u64,
+    ) -> Option<CacheHit> {
         let reading = slot.reader(tenant, now_ms);
         let store = self.store.load_full();
         let Some(second) = &self.second else {
-            return store.get(&slot.key, &reading);
+            return store.get(key, &reading);
         };
         // Another process may have removed what is here, and could not tell.
         let is_current = slot.kind == AnswerKind::Static || self.invalidations.is_current();
         if !is_current {
             return None;
         }
-        if store.holds(&slot.key)
-            && let Some(hit) = store.get(&slot.key, &reading)
+        if store.holds(key)
+            && let Some(hit) = store.get(key, &reading)
         {
             return Some(hit);
         }
         let flushes = self.invalidations.count();
-        if let SecondFetch::Entry(entry) = second.get(&slot.key).await
+        if let SecondFetch::Entry(entry) = second.get(key).await
             && !self
                 .invalidations
                 .reached_since(flushes, &slot.subject(tenant))
-            && let Some(hit) = store.adopt(&slot.key, *entry, &reading)
+            && let Some(hit) = store.adopt(key, *entry, &reading)
         {
             return Some(hit);
         }
-        store.get(&slot.key, &reading)
+        store.get(key, &reading)
     }
 
     /// Counts what the cache did for a request, as the receipt of the request says it.
@@ -246,12 +280,13 @@ impl AnswerCache {
     /// late for its request, that is made now, behind it.
     pub(crate) fn index(
         self: &Arc<Self>,
-        key: Key,
+        entry: Arc<CachedAnswer>,
         question: MeaningQuestion,
         vector: Option<SentenceVector>,
     ) {
         if let Some(vector) = vector {
-            return self.index_now(key, &question, &vector);
+            self.index_now(entry.key, &question, &vector);
+            return self.meaning.share(&entry, &question, &vector);
         }
         if let Ok(runtime) = Handle::try_current() {
             let cache = Arc::clone(self);
@@ -259,7 +294,8 @@ impl AnswerCache {
                 let text = &question.text;
                 let made = cache.meaning.vector(text, QUESTION_TOKENS, LEARNING).await;
                 if let Ok(vector) = made {
-                    cache.index_now(key, &question, &vector);
+                    cache.index_now(entry.key, &question, &vector);
+                    cache.meaning.share(&entry, &question, &vector);
                 }
             });
         }

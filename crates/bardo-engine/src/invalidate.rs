@@ -38,6 +38,9 @@ impl Engine {
             }
             second = Some(all);
         }
+        for flush in flushes {
+            self.cache.meaning().unshare_flushed(flush).await;
+        }
         Invalidated { removed, second }
     }
 
@@ -64,10 +67,11 @@ impl Engine {
     fn invalidate_behind(&self, flush: Flush, cause: FlushCause) {
         self.forget(&flush, cause);
         if let (Some(level), Ok(runtime)) = (self.cache.second(), Handle::try_current()) {
-            let level = Arc::clone(level);
+            let (level, meaning) = (Arc::clone(level), Arc::clone(self.cache.meaning()));
             runtime.spawn(async move {
                 // A loss is counted there.
                 let _ = level.flush(&flush).await;
+                meaning.unshare_flushed(&flush).await;
             });
         }
     }

@@ -3,6 +3,7 @@
 
 mod counts;
 mod judge;
+mod shared;
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -12,7 +13,7 @@ use bardo_cache::guard::Signature;
 use bardo_cache::key::Key;
 use bardo_cache::semantic::{
     AuditDecision, AuditOutcome, Domain, DomainChange, EmbeddedTurn, HitAuditor, Index, Nearest,
-    SearchSpace,
+    SearchSpace, SharedQuestions,
 };
 use bardo_types::ids::{AccountId, RequestId};
 use sha2::{Digest as _, Sha256};
@@ -61,6 +62,7 @@ pub struct MeaningCache {
     auditor: Mutex<HitAuditor>,
     tally: Mutex<MeaningTally>,
     vectors: OnceLock<Arc<dyn SentenceVectors>>,
+    shared: OnceLock<Arc<dyn SharedQuestions>>,
     sink: OnceLock<Arc<dyn EventSink>>,
     hasher: RandomState,
 }
@@ -78,6 +80,7 @@ impl Default for MeaningCache {
             auditor: Mutex::new(HitAuditor::new(policy.rules)),
             tally: Mutex::default(),
             vectors: OnceLock::new(),
+            shared: OnceLock::new(),
             sink: OnceLock::new(),
             hasher: RandomState::new(),
         }
@@ -212,6 +215,7 @@ impl MeaningCache {
         if !agrees {
             // It answers something else, so it serves no other question either.
             self.remove(&case.key);
+            self.unshare(case.key);
         }
         let outcome = AuditOutcome { agrees, live_agree };
         let change = lock(&self.auditor).record(case.domain, case.tenant, outcome);

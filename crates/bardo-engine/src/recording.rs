@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bardo_cache::entry::Fresh;
+use bardo_cache::entry::{CachedAnswer, Fresh};
 use bardo_cache::policy::{CacheOffer, Never, may_store};
 use bardo_types::Degradation;
 use bardo_types::chat::StreamEvent;
@@ -106,9 +106,9 @@ impl Recording {
             true => self.try_store(receipt, now_ms),
             false => Err(CacheSkip::Never(Never::NoStore)),
         };
-        let is_stored = stored.is_ok();
         if self.slot.wish.stores() {
-            self.cache.note_stored(&self.slot.key, stored.err());
+            let lost = stored.as_ref().err().copied();
+            self.cache.note_stored(&self.slot.key, lost);
         }
         let mut meaning = self.meaning.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(note) = meaning.take() else {
@@ -123,8 +123,8 @@ impl Recording {
         if let Some(case) = audit {
             self.compare(case, receipt.outcome);
         }
-        if is_stored {
-            self.cache.index(self.slot.key, question, vector);
+        if let Ok(entry) = stored {
+            self.cache.index(entry, question, vector);
         }
     }
 
@@ -141,7 +141,7 @@ impl Recording {
         }
     }
 
-    fn try_store(&self, receipt: &Receipt, now_ms: u64) -> Result<(), CacheSkip> {
+    fn try_store(&self, receipt: &Receipt, now_ms: u64) -> Result<Arc<CachedAnswer>, CacheSkip> {
         let cut = CacheSkip::Never(Never::Cut);
         if receipt.outcome != Outcome::Finished {
             return Err(cut);
@@ -204,13 +204,13 @@ impl Recording {
             })
             .map_err(CacheSkip::Never)?;
         if let (Some(second), Ok(runtime)) = (self.cache.second(), Handle::try_current()) {
-            let second = Arc::clone(second);
+            let (second, entry) = (Arc::clone(second), Arc::clone(&entry));
             runtime.spawn(async move {
                 // A loss is counted there and costs a miss.
                 let _ = second.put(&entry, entry.ttl_ms).await;
             });
         }
-        Ok(())
+        Ok(entry)
     }
 }
 

@@ -115,6 +115,8 @@ impl Engine {
             let deadline = planned.call().snapshot().cache.semantic.deadline;
             match self.embedded(&note.question, deadline).await {
                 Ok(vector) => {
+                    self.learn_elsewhere(planned.call(), slot, &note.question, &vector)
+                        .await;
                     match self.decided(planned, slot, &note.question, &vector) {
                         Ok(found) => return Some(found),
                         Err(audit) => {
@@ -134,6 +136,24 @@ impl Engine {
         }
         recording.note_meaning(note);
         None
+    }
+
+    /// Takes over the answer to a question that another process learnt, where none is known here.
+    async fn learn_elsewhere(
+        &self,
+        call: &Call,
+        slot: &CacheSlot,
+        question: &MeaningQuestion,
+        vector: &SentenceVector,
+    ) {
+        let meaning = self.cache.meaning();
+        if !meaning.is_shared() || matches!(meaning.search(question, vector), Nearest::Hit { .. }) {
+            return;
+        }
+        let (tenant, now_ms) = (&call.principal().account, self.services.clock.now_ms());
+        self.cache
+            .adopt_elsewhere(question, vector, slot, tenant, now_ms)
+            .await;
     }
 
     /// The answer to serve, or the audit that is made in its place, if any.

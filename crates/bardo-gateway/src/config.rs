@@ -16,7 +16,7 @@ pub(crate) use raw::{
     BACKENDS, BankrConfig, CacheConfig, Config, DirectKey, DirectProvider, LimitsConfig, ModeName,
     OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawAuditMode, RawCacheScope,
     RawDomain, RawDurability, RawMinPFallback, RawRegime, RefusedPhrasesConfig,
-    SemanticCacheConfig, ServiceConfig, StoreConfig, known_backend_beside, usd,
+    SemanticCacheConfig, ServiceConfig, StoreConfig, VectorsConfig, known_backend_beside, usd,
 };
 #[cfg(feature = "embedder")]
 pub(crate) use raw::{RawPooling, RawVectorEngine, SemanticModelConfig};

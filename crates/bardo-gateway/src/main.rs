@@ -41,6 +41,7 @@ mod stores;
 mod unbilled;
 mod upkeep;
 mod usage;
+mod vector_store;
 #[cfg(feature = "embedder")]
 mod vectors;
 mod write_timeout;

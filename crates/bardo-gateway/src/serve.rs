@@ -222,6 +222,7 @@ fn edge(
             owners: OwnerMessages::default(),
         }),
     };
+    crate::vector_store::share(&cache, &loaded.config.cache, transport)?;
     let engine = Engine::new(snapshot, transport.clone(), services).with_cache(cache);
     #[cfg(feature = "embedder")]
     let (engine, embedder) = crate::embedding::share(engine, &loaded.config.cache.semantic);

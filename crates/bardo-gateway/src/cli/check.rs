@@ -16,7 +16,7 @@ use crate::assemble::{self, LiveLists, names};
 use crate::auth::Privy;
 use crate::config::{self, Config};
 use crate::stores::DataFolderKind;
-use crate::{embedding, serve, stores, unbilled};
+use crate::{embedding, serve, stores, unbilled, vector_store};
 
 /// Options of `check`.
 #[derive(Args)]
@@ -39,6 +39,11 @@ fn refused(config: &Config) -> Vec<String> {
         stores::check(&config.store).err(),
         stores::limits(&config.limits).err(),
         stores::shared_answers(&config.cache).err(),
+        vector_store::shared_questions(
+            &config.cache,
+            &Transport::new(config.upstream.connect_timeout.0),
+        )
+        .err(),
         privy,
     ]
     .into_iter()

@@ -21,6 +21,7 @@ use self::auth::Auth;
 pub(crate) use self::auth::PrivyConfig;
 pub(crate) use self::cache::{
     CacheConfig, RawAuditMode, RawCacheScope, RawDomain, RawRegime, SemanticCacheConfig,
+    VectorsConfig,
 };
 #[cfg(feature = "embedder")]
 pub(crate) use self::cache::{RawPooling, RawVectorEngine, SemanticModelConfig};

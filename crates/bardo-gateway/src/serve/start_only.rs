@@ -2,7 +2,7 @@
 
 use bardo_types::secret::Secret;
 
-use crate::config::{Config, Loaded};
+use crate::config::{CacheConfig, Config, Loaded};
 
 /// The values of these settings, compared and never shown.
 pub(super) struct StartOnly(Vec<(&'static str, Secret)>);
@@ -31,6 +31,7 @@ impl StartOnly {
             ("limits.redis_url", limits.redis_url.clone()),
             ("cache.redis_url", cache.redis_url.clone()),
             ("cache.redis_key", cache.redis_key.clone()),
+            ("cache.semantic.vectors", vectors(cache)),
             ("cache.semantic.model", debug(&cache.semantic.model)),
             ("limits.instances", shown(limits.instances)),
             (
@@ -49,6 +50,13 @@ impl StartOnly {
             .map(|((name, _), _)| *name)
             .collect()
     }
+}
+
+fn vectors(cache: &CacheConfig) -> Secret {
+    let vectors = cache.semantic.vectors.as_ref();
+    let told =
+        vectors.map(|one| [&one.url, " ", &one.collection, " ", one.api_key.expose()].concat());
+    Secret::new(told.unwrap_or_default())
 }
 
 fn shown(value: impl std::fmt::Display) -> Secret {

@@ -41,6 +41,7 @@ mod routing;
 mod screening;
 mod scripted;
 mod shared_cache;
+mod shared_questions;
 mod similar;
 mod sse;
 mod timeouts;

@@ -98,6 +98,9 @@ pub(crate) struct SemanticCacheConfig {
     /// Model that makes the vectors; absent: the one in the program.
     #[serde(default)]
     pub(crate) model: Option<SemanticModelConfig>,
+    /// Store of vectors that gateways share; absent: each one has its own questions alone.
+    #[serde(default)]
+    pub(crate) vectors: Option<VectorsConfig>,
     /// Questions in the index.
     pub(crate) max_entries: usize,
     /// Least similarity of a hit, from 0 to 1, where that of its domain is lower.
@@ -154,6 +157,31 @@ pub(crate) struct SemanticModelConfig {
 impl SemanticModelConfig {
     fn usual_tokens() -> usize {
         512
+    }
+}
+
+/// A Qdrant server, by its REST interface. The answers are shared through `cache.redis_url`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct VectorsConfig {
+    /// `http://…` or `https://…` of the server.
+    pub(crate) url: String,
+    /// Its API key; empty: none is sent.
+    #[serde(default = "VectorsConfig::no_key", deserialize_with = "secret")]
+    #[schemars(with = "String")]
+    pub(crate) api_key: Secret,
+    /// The collection; it is created at the first question.
+    #[serde(default = "VectorsConfig::usual_collection")]
+    pub(crate) collection: String,
+}
+
+impl VectorsConfig {
+    fn no_key() -> Secret {
+        Secret::new(String::new())
+    }
+
+    fn usual_collection() -> String {
+        "bardo-questions".to_owned()
     }
 }
 
