@@ -9,6 +9,7 @@
 
 mod bench;
 mod faults;
+mod features;
 mod fuzz;
 mod latencies;
 mod licenses;
@@ -46,6 +47,8 @@ enum Task {
     Fuzz(fuzz::Args),
     /// Run the fault tests at length.
     Faults(faults::Args),
+    /// Lint and test the gateway with each set of its features.
+    Features(features::Args),
     /// Load the gateway for a long time and watch its resources.
     Soak(bench::soak::Args),
     /// Break each promise on purpose and check that its test fails.
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Task::Load(args) => load::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Faults(args) => faults::run(&args),
+        Task::Features(args) => features::run(&args),
         Task::Soak(args) => bench::soak::run(&args),
         Task::Mutants(args) => mutants::run(&args),
         Task::BenchFloor(args) => bench::floor::run(&args),
