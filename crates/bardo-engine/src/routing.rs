@@ -189,6 +189,10 @@ impl Engine {
                 let may = |name| entitle::may_use(principal, snapshot, name, candidate);
                 only.is_none_or(|only| only(candidate)) && may(model) && hinted.is_none_or(may)
             },
+            own_keys: &|candidate| match &principal.payer {
+                Payer::Owner => true,
+                Payer::Prepaid(_) => !snapshot.endpoint(candidate).direct,
+            },
             health: &health,
             bankr: BankrFunds {
                 credit: self.bankr_credit.get(),

@@ -15,6 +15,7 @@ mod filter;
 mod kind;
 mod mortality;
 mod name;
+mod own_keys;
 mod pareto;
 mod policy;
 mod ranking;

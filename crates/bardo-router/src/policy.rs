@@ -114,6 +114,9 @@ pub struct Policy {
     pub bankr: BankrPolicy,
     /// The most that the calls of a dying agent may cost each.
     pub death_reserve: Option<MicroUsd>,
+    /// Backends on the owner's own keys and machines answer in place of sellers, where they have the
+    /// chosen model and nothing that is asked for is lost.
+    pub prefer_own_keys: bool,
 }
 
 impl Default for Policy {
@@ -136,6 +139,7 @@ impl Default for Policy {
             variants: true,
             bankr: BankrPolicy::default(),
             death_reserve: Some(MicroUsd::new(1_000_000)),
+            prefer_own_keys: true,
         }
     }
 }

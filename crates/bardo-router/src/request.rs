@@ -117,6 +117,9 @@ pub struct RouteRequest<'a> {
     pub allow_downgrade: bool,
     /// Whether the caller's key and tier let it use a candidate, and it can be billed.
     pub may_use: &'a dyn Fn(&Candidate) -> bool,
+    /// Whether a candidate on the owner's own key or machine may answer this caller in place of a
+    /// seller: the caller is the owner, or the candidate is billed.
+    pub own_keys: &'a dyn Fn(&Candidate) -> bool,
     /// Health of the backends.
     pub health: &'a dyn HealthView,
     /// Money for calls to Bankr.

@@ -433,7 +433,7 @@ impl Router {
         let mut seen: Vec<RankedCandidate> = filtered
             .map(|(at, rated)| RankedCandidate::new(at, hard_filter.automatic(rated)))
             .collect();
-        let order = Ranking {
+        let ranking = Ranking {
             request,
             requirements: &requirements,
             policy: &self.policy,
@@ -441,8 +441,9 @@ impl Router {
             rated_candidates,
             route,
             roles,
-        }
-        .order(&mut seen);
+        };
+        let order = ranking.order(&mut seen);
+        let order = ranking.put_own_keys_first(&mut seen, &order);
         let refusal = order.is_empty().then(|| {
             let speaker = Speaker {
                 requirements: &requirements,

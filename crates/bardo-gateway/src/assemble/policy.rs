@@ -41,6 +41,7 @@ pub(crate) fn policy(config: &Config) -> Policy {
         },
         max_cost: amount(&inference.max_cost_usd),
         strict_latency: inference.strict_latency,
+        prefer_own_keys: config.routing.prefer_own_keys,
         routes: routes(config),
         floors: spread(&config.privacy.floors, |class| class.0),
         privacy_strict: config.privacy.strict,

@@ -44,7 +44,14 @@ impl Layers {
         use sha2::{Digest as _, Sha256};
         let merged = self.merged();
         let mut digest = Sha256::new();
-        for section in ["providers", "inference", "privacy", "screening", "catalog"] {
+        for section in [
+            "providers",
+            "inference",
+            "routing",
+            "privacy",
+            "screening",
+            "catalog",
+        ] {
             let json = merged[section].to_string();
             digest.update((json.len() as u64).to_le_bytes());
             digest.update(json);

@@ -9,6 +9,7 @@ mod price;
 mod privacy;
 mod profile;
 mod providers;
+mod routing;
 mod screening;
 mod server;
 mod store;
@@ -35,6 +36,7 @@ use self::privacy::Privacy;
 use self::profile::ProfileConfig;
 use self::providers::Providers;
 pub(crate) use self::providers::{BankrConfig, DirectKey, DirectProvider, ServiceConfig};
+use self::routing::RawRouting;
 pub(crate) use self::screening::RefusedPhrasesConfig;
 use self::screening::Screening;
 use self::server::{RawServer, Upstream};
@@ -62,6 +64,8 @@ pub(crate) struct Config {
     pub(crate) providers: Providers,
     /// Routing and model settings.
     pub(crate) inference: RawInference,
+    /// Whose backends are called first.
+    pub(crate) routing: RawRouting,
     /// Privacy of requests.
     pub(crate) privacy: Privacy,
     /// Checks of what requests say.

@@ -256,6 +256,7 @@ impl Ask<'_> {
             facts: self.facts,
             allow_downgrade: self.allow_downgrade,
             may_use: &|_| true,
+            own_keys: &|_| false,
             health: self.health,
             bankr: crate::request::BankrFunds::default(),
             tier: None,

@@ -261,6 +261,7 @@ pub(crate) fn route_by(
         facts: facts(),
         allow_downgrade: true,
         may_use: &|_| true,
+        own_keys: &|_| false,
         health,
         bankr: bardo_router::BankrFunds::default(),
         tier: None,

@@ -459,3 +459,65 @@ fn bankr_is_paid_from_its_credit_and_an_agent_that_starts_up_from_the_rest_of_it
     );
     assert_ne!(chosen(policy(None, 0), None, Some(0)), bankr);
 }
+
+/// The route of a request whose caller may be served on the owner's own keys.
+fn own(all: &Router, ask: &Ask, may: &dyn Fn(&Candidate) -> bool) -> Vec<String> {
+    let route = ask.with(|request| {
+        all.route(&RouteRequest {
+            own_keys: may,
+            ..*request
+        })
+    });
+    names(all, &route.unwrap())
+}
+
+#[test]
+fn an_own_key_with_the_chosen_model_answers_in_place_of_a_seller() {
+    let claude = [Feature::Citations, Feature::InterleavedThinking];
+    let with = |features: &[Feature], policy: Policy| {
+        let models = vec![offering(model("claude-sonnet", STRONG, 88, 600), features)];
+        let mut all = everybody();
+        all.push(("direct/anthropic", Service::Anthropic, models));
+        router(all, policy)
+    };
+    let mut ask = Ask::default();
+    ask.hints.intent.prefer = Some(vec![Feature::Citations]);
+    let (seller, maker) = ("blockrun/claude-sonnet", "direct/anthropic/claude-sonnet");
+    let usual = with(&claude, Policy::default());
+    let order = own(&usual, &ask, &|_| true);
+    assert_eq!(order[..2], [maker, seller], "{order:?}");
+    assert_eq!(order.iter().filter(|name| *name == maker).count(), 1);
+    assert_eq!(own(&usual, &ask, &|_| false)[0], seller, "it is not billed");
+    let off = Policy {
+        prefer_own_keys: false,
+        ..Policy::default()
+    };
+    assert_eq!(own(&with(&claude, off), &ask, &|_| true)[0], seller);
+    assert_eq!(
+        own(&with(&[], Policy::default()), &ask, &|_| true)[0],
+        seller,
+        "it has no citations"
+    );
+}
+
+#[test]
+fn an_own_key_is_not_preferred_where_it_is_down_or_the_owner_lists_the_seller() {
+    let claude = [Feature::Citations, Feature::InterleavedThinking];
+    let models = vec![offering(model("claude-opus", FRONTIER, 95, 1_000), &claude)];
+    let mut all = everybody();
+    all.push(("direct/anthropic", Service::Anthropic, models));
+    let mut ask = Ask::of("thought");
+    ask.hints.intent.quality = Some(Quality::Maximum);
+    let maker = "direct/anthropic/claude-opus";
+    let usual = router(all.clone(), Policy::default());
+    assert_eq!(own(&usual, &ask, &|_| true)[0], maker);
+    let listed = Policy {
+        routes: [("thought".to_owned(), vec!["blockrun".to_owned()])].into(),
+        ..Policy::default()
+    };
+    let listed = own(&router(all, listed), &ask, &|_| true);
+    assert_eq!(listed[0], "blockrun/claude-opus", "{listed:?}");
+    let down = Down(&[6]);
+    ask.health = &down;
+    assert_ne!(own(&usual, &ask, &|_| true)[0], maker);
+}
