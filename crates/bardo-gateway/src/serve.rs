@@ -1,6 +1,6 @@
 //! `bardo-gateway serve`: from the command line to a running gateway, and down again.
 
-mod start;
+pub(crate) mod start;
 mod start_only;
 
 use std::path::PathBuf;
@@ -19,8 +19,6 @@ use sha2::{Digest as _, Sha256};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
 
-#[cfg(feature = "sandbox")]
-pub(crate) use self::start::cannot_listen;
 use self::start::{Announced, Listeners, announce, load};
 pub(crate) use self::start::{known_clients, no_provider};
 use self::start_only::StartOnly;

@@ -73,5 +73,5 @@ fn bind(listen: SocketAddr, seed: u64, pace_ms: u64) -> Result<Sandbox, CliFailu
         pace_ms,
         ..SandboxConfig::default()
     };
-    Sandbox::bind(config).map_err(|error| serve::cannot_listen(listen, "--listen", &error))
+    Sandbox::bind(config).map_err(|error| serve::start::cannot_listen(listen, "--listen", &error))
 }
