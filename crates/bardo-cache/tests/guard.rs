@@ -212,8 +212,13 @@ fn content() -> Vec<String> {
     words.into_iter().collect()
 }
 
-/// Words that say the same before a number, or after "where can I".
-const ALIKE: [(&str, &str); 8] = [
+/// Words that say the same in their phrases: before a number, after "where can I", in "the best way
+/// to" and "gas fees".
+const ALIKE: [(&str, &str); 12] = [
+    ("open", "makes"),
+    ("way", "formula"),
+    ("best", "right"),
+    ("fees", "prices"),
     ("gas", "network"),
     ("gas", "transaction"),
     ("over", "above"),

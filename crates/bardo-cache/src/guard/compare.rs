@@ -162,7 +162,9 @@ pub(super) fn frames(one: &SentenceFrame, other: &SentenceFrame) -> Option<Misma
     }
     let past = |frame: &SentenceFrame| frame.past && !frame.present;
     let present = |frame: &SentenceFrame| frame.present && !frame.past;
-    if past(one) && present(other) || present(one) && past(other) {
+    // "Tell me the policy" has no tense and asks for what is.
+    let what = one.ask == Asking::What && other.ask == Asking::What && one.past != other.past;
+    if past(one) && present(other) || present(one) && past(other) || what {
         return Some(Mismatch::Tense);
     }
     persons(one, other)
@@ -371,7 +373,6 @@ fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<T
             | Asking::HowLong
             | Asking::HowOften
             | Asking::When
-            | Asking::Where
             | Asking::Why
             | Asking::YesNo
     );
