@@ -459,8 +459,7 @@ impl ProcessState {
         Ok(self.drain(drain, stop, &mut signals).await)
     }
 
-    /// Lets open requests finish, until a second signal or until `drain` has passed. Returns how long
-    /// to wait for the store.
+    /// Waits for open requests, a second signal or `drain`. Returns the time to wait for the store.
     async fn drain(
         &self,
         drain: Duration,
