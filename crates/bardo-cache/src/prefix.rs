@@ -9,13 +9,17 @@
 
 mod affinity;
 mod gaps;
+mod keepalive;
 mod policy;
 mod tracker;
+mod warm;
 
 pub use affinity::{Affinity, AffinityTable, Warmth};
 pub use gaps::{Evidence, Gaps};
+pub use keepalive::{KeepaliveTerms, Warming};
 pub use policy::{CacheRates, MarkCase, MarkReason, Verdict, decide};
 pub use tracker::{MarkDecision, PrefixTracker, Sighting, Stretch};
+pub use warm::{DueCall, KeepaliveLimits, WarmTable};
 
 /// Milliseconds of a clock that never runs backwards.
 pub type Millis = u64;

@@ -1,7 +1,8 @@
-//! What the owner says of stored answers.
+//! What the owner says of stored answers, and of prompts in providers' caches.
 
 use std::time::Duration;
 
+use bardo_cache::prefix::KeepaliveLimits;
 use bardo_cache::scope::Scope;
 use bardo_cache::semantic::{AuditRules, Domain};
 use bardo_cache::store::Limits;
@@ -79,4 +80,13 @@ impl Default for SemanticPolicy {
             rules: AuditRules::default(),
         }
     }
+}
+
+/// What the owner allows of keepalive calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeepalivePolicy {
+    /// Most keepalive calls in a row, without a call of the agent between them.
+    pub in_row: u32,
+    /// Most keepalive calls and most money in a day.
+    pub limits: KeepaliveLimits,
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bardo_types::hints::RouteHints;
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::model::Dialect;
 use bardo_wire::json::TopLevel;
@@ -119,6 +120,33 @@ impl Call {
             principal: Principal { account, payer },
             ..self
         }
+    }
+
+    /// The call with another body and a whole answer, and with those hints alone that say which
+    /// agent calls.
+    pub(crate) fn shortened(&self, request_body: RequestBody) -> Self {
+        let route = self.hints.route.as_deref();
+        let mut hints = Hints::default();
+        hints.session = self.hints.session.clone();
+        hints.subsystem = self.hints.subsystem.clone();
+        hints.route = route.map(|route| {
+            Box::new(RouteHints {
+                golem_id: route.golem_id.clone(),
+                ..RouteHints::default()
+            })
+        });
+        Self {
+            request_body,
+            hints,
+            stream: false,
+            include_usage: false,
+            ..self.clone()
+        }
+    }
+
+    /// The call under the configuration and catalogs of another moment.
+    pub(crate) fn in_world(self, snapshot: Arc<Snapshot>) -> Self {
+        Self { snapshot, ..self }
     }
 
     /// Whether the caller wants the answer piece by piece.

@@ -467,11 +467,15 @@ impl Engine {
     ) -> Result<Delivering, Unanswered> {
         let total = call.snapshot().deadlines.total;
         let left = total.saturating_sub(started.elapsed());
+        let asked = Instant::now();
         let response = match self.attempt(call, &mut shaped, left).await {
             Ok(response) => response,
             Err(failure) => return Err(Unanswered::Failed(failure, sent)),
         };
         // The limit is for the request, not for each of its tries.
-        self.respond(call, shaped, response, sent, started).await
+        let leg = Arc::clone(&shaped.leg);
+        let delivering = self.respond(call, shaped, response, sent, started).await?;
+        self.answered_at(call, &leg, asked);
+        Ok(delivering)
     }
 }

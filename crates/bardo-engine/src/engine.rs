@@ -20,6 +20,7 @@ use crate::settler::Settler;
 use crate::single_flight::FlightBoard;
 use crate::snapshot::Snapshot;
 use crate::stores::Stores;
+use crate::warm_prompts::WarmPrompts;
 
 /// Carries requests out, from a read body to a settled receipt.
 pub struct Engine {
@@ -39,6 +40,8 @@ pub struct Engine {
     pub(crate) flights: FlightBoard,
     /// Memory of the prompt caches of providers.
     pub(crate) prompt_caches: Arc<PromptCaches>,
+    /// Prompts that keepalive calls keep in providers' caches.
+    pub(crate) warm_prompts: Arc<WarmPrompts>,
     /// Sells single requests; `None`: none are sold.
     pub(crate) offers: Option<Box<dyn Offers>>,
     /// Answers for the backend in this process; `None`: there is no such backend.
@@ -67,6 +70,7 @@ impl Engine {
             cache: Arc::new(cache),
             flights: FlightBoard::default(),
             prompt_caches: Arc::default(),
+            warm_prompts: Arc::default(),
             offers: None,
             vectors: None,
         }

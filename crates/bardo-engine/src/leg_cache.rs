@@ -8,12 +8,16 @@ use bardo_providers::Endpoint;
 use bardo_router::Candidate;
 use bardo_types::chat::CacheTtl;
 use bardo_types::model::{Dialect, Service};
+use bardo_types::privacy::SecurityClass;
+use tokio::time::Instant;
 
 use crate::call::Call;
 use crate::engine::Engine;
+use crate::leg::{Leg, Settings};
 use crate::prompt_cache::{LegCache, PromptDigest, session_id};
 use crate::received::Task;
 use crate::routed::Routed;
+use crate::warm_prompts::{WarmPrompt, keepalive_request};
 
 impl Engine {
     /// What is known and decided of the prompt cache of a candidate; `None` where the gateway sets
@@ -44,7 +48,10 @@ impl Engine {
         let request = call.request_body().neutral(&self.memory)?;
         let prompt = PromptDigest::of(account, hints, request);
         let marks = (sets_marks && !is_marked(request))
-            .then(|| self.marks(call, candidate, endpoint, &prompt))
+            .then(|| {
+                let keeps = translated && may_be_kept(routed);
+                self.marks(call, candidate, endpoint, &prompt, keeps)
+            })
             .flatten();
         let plan = marks.as_ref().map(|(_, decision)| decision.plan());
         let ttl = match plan {
@@ -56,6 +63,7 @@ impl Engine {
         Some(Arc::new(LegCache {
             caches: Arc::clone(&self.prompt_caches),
             marks,
+            fixed: None,
             affinity: affinity.map(|(session, ttl)| {
                 let affinity = Affinity {
                     endpoint: endpoint.name.clone(),
@@ -77,17 +85,28 @@ impl Engine {
         candidate: &Candidate,
         endpoint: &Endpoint,
         prompt: &PromptDigest<'_>,
+        keeps: bool,
     ) -> Option<(Sighting, MarkDecision)> {
         let price = call.snapshot().price(candidate)?;
         let whole = prompt.request.prompt_tokens();
         let model = &candidate.entry.upstream_id;
         let place = |id: PrefixId| PromptDigest::at(id, &endpoint.name, model);
+        let stable = Stretch {
+            id: place(prompt.stable),
+            tokens: prompt.tokens,
+        };
+        // Of other providers nobody knows that a use renews an entry.
+        let policy = call.snapshot().setup.keepalive.as_ref();
+        let keepalive = policy
+            .filter(|_| keeps && endpoint.service == Service::Anthropic)
+            .and_then(|policy| {
+                let now = self.prompt_caches.millis(Instant::now());
+                let price = price.for_prompt(whole);
+                self.warm_prompts.terms(policy, stable.id, &price, now)
+            });
         let sighting = Sighting {
             pool: prompt.pool,
-            stable: Stretch {
-                id: place(prompt.stable),
-                tokens: prompt.tokens,
-            },
+            stable,
             turns: Stretch {
                 id: place(prompt.turns(call.hints().session.as_deref())),
                 tokens: whole,
@@ -95,7 +114,60 @@ impl Engine {
             minimum: candidate.entry.capabilities.cache_minimum_tokens,
             // Others take marks of this form without a lifetime, or refuse it.
             rates: CacheRates::of(&price, whole, endpoint.service == Service::Anthropic),
+            keepalive,
         };
         Some((sighting, self.prompt_caches.decide(&sighting)))
     }
+
+    /// A provider has answered, so its cache has the prompt. Keeps it there where that was decided.
+    pub(crate) fn answered_at(&self, call: &Call, leg: &Leg, asked: Instant) {
+        let cache = leg.prompt_cache.as_ref();
+        let Some((sighting, decision)) = cache.and_then(|cache| cache.marks.as_ref()) else {
+            return;
+        };
+        if sighting.keepalive.is_none() {
+            return;
+        }
+        let id = sighting.stable.id;
+        let warming = decision.stable.warming;
+        match warming.zip(self.warm_prompt(call, leg, decision)) {
+            Some((warming, prompt)) => {
+                let asked = self.prompt_caches.millis(asked);
+                self.warm_prompts.keep(id, prompt, warming, asked);
+            }
+            None => self.warm_prompts.forget(id),
+        }
+    }
+
+    /// The keepalive call for a call as it was sent; `None` where none can be made.
+    fn warm_prompt(&self, call: &Call, leg: &Leg, decision: &MarkDecision) -> Option<WarmPrompt> {
+        let sent = match &leg.settings {
+            Settings::Untouched => call.request_body().request(&self.memory).ok()?,
+            Settings::Rewritten(request, _) => Arc::clone(request),
+            Settings::Edits(..) => return None,
+        };
+        let account = &call.principal().account;
+        let body = call.request_body();
+        let body = body.alone(keepalive_request(&sent)?, account.as_str(), &self.memory);
+        let affinity = leg
+            .prompt_cache
+            .as_ref()
+            .and_then(|cache| cache.affinity.clone());
+        Some(WarmPrompt {
+            call: call.shortened(body),
+            endpoint: leg.endpoint.name.clone(),
+            model: leg.candidate.entry.id.clone(),
+            marks: decision.plan(),
+            affinity,
+            account: account.clone(),
+        })
+    }
+}
+
+/// Whether the tools and the system prompt of a request may stay in memory, and be sent again
+/// without a request: only where nobody asked for more protection than the usual.
+fn may_be_kept(routed: Option<&Arc<Routed>>) -> bool {
+    routed.is_none_or(|routed| {
+        routed.security_class.max(routed.wished_class) == SecurityClass::Standard
+    })
 }

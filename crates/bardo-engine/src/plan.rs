@@ -140,6 +140,16 @@ impl Planned {
 }
 
 impl Plan {
+    /// The plan of a request for one backend and no other.
+    pub(crate) fn of_leg(leg: Arc<Leg>) -> Self {
+        Self {
+            legs: vec![leg],
+            routed: None,
+            said: Vec::new(),
+            rejected: Vec::new(),
+        }
+    }
+
     /// The legs in order.
     pub(crate) fn legs(&self) -> &[Arc<Leg>] {
         &self.legs
@@ -320,7 +330,11 @@ impl Engine {
         })
     }
 
-    fn leg(
+    /// A candidate with all that is decided about it. Has no effect beside.
+    ///
+    /// # Errors
+    /// When it cannot take the request.
+    pub(crate) fn leg(
         &self,
         call: &Call,
         routed: Option<&Arc<Routed>>,

@@ -51,7 +51,8 @@ impl PromptCaches {
         }
     }
 
-    fn millis(&self, at: Instant) -> Millis {
+    /// A moment in milliseconds of the clock that gaps are measured by.
+    pub(crate) fn millis(&self, at: Instant) -> Millis {
         if let Some(clock) = &self.simulated {
             return clock.now_ms();
         }
@@ -110,6 +111,8 @@ pub(crate) struct LegCache {
     pub(crate) caches: Arc<PromptCaches>,
     /// The decision about marks; `None` where the caller or the provider sets them.
     pub(crate) marks: Option<(Sighting, MarkDecision)>,
+    /// Marks that were decided before; `None` where they are not.
+    pub(crate) fixed: Option<MarkPlan>,
     /// The session, and what it will find at the backend after a success.
     pub(crate) affinity: Option<(PrefixId, Affinity)>,
 }
@@ -117,8 +120,8 @@ pub(crate) struct LegCache {
 impl LegCache {
     /// The marks to set where the caller sets none.
     pub(crate) fn plan(&self) -> MarkPlan {
-        let marks = self.marks.as_ref();
-        marks.map_or(MarkPlan::USUAL, |(_, decision)| decision.plan())
+        let decided = self.decision().map(MarkDecision::plan);
+        self.fixed.or(decided).unwrap_or(MarkPlan::USUAL)
     }
 
     /// The decision about marks; `None` where the caller or the provider sets them.

@@ -171,6 +171,12 @@ impl RequestBody {
         }
     }
 
+    /// A body for another request of the account, in neutral form alone.
+    pub(crate) fn alone(&self, request: ChatRequest, account: &str, memory: &Memory) -> Self {
+        let empty = Bytes::from_static(b"{}");
+        Self::new(self.task, self.dialect, empty, Vec::new(), account, memory).replaced(request)
+    }
+
     fn decoded(&self, memory: &Memory) -> &Result<Arc<ChatRequest>, BadRequest> {
         self.neutral.get_or_init(|| {
             let mut request = self.decode().map_err(BadRequest::unreadable)?;

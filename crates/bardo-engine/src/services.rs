@@ -8,6 +8,7 @@ use bardo_ledger::Holds;
 use bardo_types::clock::{Clock, SystemClock};
 use bardo_types::fault::Fault;
 use bardo_types::ids::AccountId;
+use bardo_types::money::MicroUsd;
 use bardo_types::receipt::Receipt;
 
 use crate::invalidations::FlushCause;
@@ -58,10 +59,38 @@ pub trait EventSink: Send + Sync {
         let _ = (account, cause, removed, at_ms);
     }
 
+    /// A keepalive call for a prompt in a provider's cache has ended.
+    fn kept_warm(&self, call: &KeepaliveCall<'_>) {
+        let _ = call;
+    }
+
     /// The books did not take a settlement at once; it is tried again until they do.
     fn settling_delayed(&self, request_id: &str) {
         let _ = request_id;
     }
+}
+
+/// A keepalive call that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeepaliveCall<'a> {
+    /// Account of the agent whose prompt is kept. The owner paid, not this account.
+    pub account: &'a AccountId,
+    /// Name of the agent; `None` where it has none.
+    pub agent: Option<&'a str>,
+    /// Name of the backend.
+    pub backend: &'a str,
+    /// Id of the model.
+    pub model: &'a str,
+    /// `warm`: the provider had the prompt; `cold`: it did not; `failed`: there was no answer.
+    pub result: &'static str,
+    /// Tokens that the provider read from its cache.
+    pub tokens_read: u64,
+    /// Cost at the provider's price; `None`: unknown.
+    pub cost: Option<MicroUsd>,
+    /// What the observed gaps say that a call of the agent saves.
+    pub expected_saving: MicroUsd,
+    /// When it ended, in Unix milliseconds.
+    pub at_ms: u64,
 }
 
 /// The ports and shared state that the engine works with.

@@ -15,7 +15,7 @@ use bardo_types::profile::InferenceProfile;
 use bardo_types::secret::Secret;
 
 use crate::cache_key::EpochEvents;
-use crate::cache_policy::CachePolicy;
+use crate::cache_policy::{CachePolicy, KeepalivePolicy};
 use crate::health::Breaker;
 use crate::ports::Stages;
 
@@ -113,6 +113,8 @@ pub struct SetupPolicy {
     pub web_search: Option<bool>,
     /// The most that the web searches of one cycle may cost.
     pub web_search_budget: MicroUsd,
+    /// Keepalive calls for prompts in providers' caches, at the owner's cost; `None`: none are made.
+    pub keepalive: Option<KeepalivePolicy>,
     /// A second model verifies decisions about risks where more than this is at stake; `None`:
     /// none does.
     pub verify_above: Option<MicroUsd>,
@@ -127,6 +129,7 @@ impl Default for SetupPolicy {
             epoch_events: EpochEvents::default(),
             web_search: None,
             web_search_budget: MicroUsd::new(50_000),
+            keepalive: None,
             verify_above: None,
         }
     }

@@ -402,6 +402,7 @@ pub(crate) fn snapshot(
             epoch_events: policy::epoch_events(config),
             web_search: policy::web_search(config),
             web_search_budget: policy::web_search_budget(config),
+            keepalive: policy::keepalive(config),
             verify_above: policy::verify_above(config),
         },
         endpoints: endpoints.collect(),

@@ -467,6 +467,7 @@ impl ProcessState {
         signals: &mut Signals,
     ) -> Duration {
         self.edge.draining.store(true, Ordering::Relaxed);
+        self.edge.engine.stop_keepalive();
         self.edge.bus.close();
         let _ = stop.send(StopPhase::Drain);
         tracing::info!("draining: open requests finish first; a second signal stops at once");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bardo_cache::semantic::AuditReport;
-use bardo_engine::{EventSink, FlushCause};
+use bardo_engine::{EventSink, FlushCause, KeepaliveCall};
 use bardo_telemetry::Metrics;
 use bardo_types::calendar::rfc3339;
 use bardo_types::clock::{Clock as _, SystemClock};
@@ -65,6 +65,27 @@ impl EventSink for Sink {
             self.bus.tell(Event {
                 account: account.clone(),
                 name: "cache.flushed",
+                json: told.to_string().into(),
+            });
+        }
+    }
+
+    fn kept_warm(&self, call: &KeepaliveCall<'_>) {
+        self.metrics.kept_warm(call.result);
+        if self.bus.is_heard() {
+            let told = json!({
+                "timestamp": rfc3339(call.at_ms),
+                "golem_id": call.agent,
+                "provider": call.backend,
+                "model": call.model,
+                "result": call.result,
+                "cached_tokens": call.tokens_read,
+                "cost_usd": call.cost.map(|cost| cost.to_string()),
+                "expected_savings_usd": call.expected_saving.to_string(),
+            });
+            self.bus.tell(Event {
+                account: call.account.clone(),
+                name: "cache.keepalive",
                 json: told.to_string().into(),
             });
         }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bardo_engine::Engine;
 use bardo_types::clock::{Clock as _, SystemClock};
+use tokio::time::MissedTickBehavior;
 
 use crate::caches::EvidenceFile;
 use crate::control::Control;
@@ -19,6 +20,8 @@ const EXPIRE: Duration = Duration::from_secs(5);
 const SWEEP: Duration = Duration::from_secs(30);
 /// How often flushes of other gateways are looked for.
 const FOLLOW: Duration = Duration::from_secs(1);
+/// How often keepalive calls that are due are made.
+const KEEPALIVE: Duration = Duration::from_secs(10);
 /// How often old receipts are deleted.
 const PRUNE: Duration = Duration::from_secs(3_600);
 
@@ -34,6 +37,7 @@ pub(crate) fn start(
     if engine.cache().second().is_some() {
         tokio::spawn(follow_flushes(Arc::clone(engine)));
     }
+    tokio::spawn(keep_warm(Arc::clone(engine)));
     tokio::spawn(expire(stores.clone()));
     tokio::spawn(prune(stores.clone(), keep_receipts));
     // Several gateways on one Postgres have a folder each, or share the socket of the last.
@@ -78,6 +82,16 @@ async fn follow_flushes(engine: Arc<Engine>) {
         tick.tick().await;
         // The level behind has told that it is unavailable.
         let _ = engine.follow_flushes().await;
+    }
+}
+
+/// Makes the keepalive calls that are due.
+async fn keep_warm(engine: Arc<Engine>) {
+    let mut tick = tokio::time::interval(KEEPALIVE);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        engine.keep_warm().await;
     }
 }
 

@@ -68,6 +68,12 @@ pub(crate) struct CacheReasonLabels {
     pub(crate) reason: &'static str,
 }
 
+/// Labels of keepalive calls, by result.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct CacheResultLabels {
+    pub(crate) result: &'static str,
+}
+
 /// Labels of a domain of the semantic cache.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct CacheDomainLabels {

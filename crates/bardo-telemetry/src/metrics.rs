@@ -8,7 +8,9 @@ use std::time::Duration;
 use bardo_types::error_code::ErrorCode;
 use bardo_types::fault::FaultClass;
 use bardo_types::model::Dialect;
-use bardo_types::receipt::{Amounts, Outcome, PaymentMode, ProviderPayment, Receipt};
+use bardo_types::receipt::{
+    Amounts, KEEPALIVE_ACCOUNT, Outcome, PaymentMode, ProviderPayment, Receipt,
+};
 use bardo_types::usage::Usage;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -356,7 +358,10 @@ impl Metrics {
             }
             if let Some(usage) = &receipt.usage {
                 series.count_tokens(usage);
-                self.prompt_caches.count(receipt.received_at_ms, usage);
+                // The share is that of agents' calls.
+                if receipt.account.as_str() != KEEPALIVE_ACCOUNT {
+                    self.prompt_caches.count(receipt.received_at_ms, usage);
+                }
             }
             series.count_money(receipt.mode, &receipt.amounts);
             if let Some(payments) = &series.payments {

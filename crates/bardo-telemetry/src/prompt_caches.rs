@@ -4,10 +4,12 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 
 use bardo_types::usage::Usage;
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use crate::labels::CacheResultLabels;
 use crate::metrics::Metrics;
 
 /// Minutes over which the share is taken.
@@ -32,6 +34,7 @@ pub(crate) struct PromptCacheMetrics {
     hit_rate: Family<NoLabels, Gauge<f64, AtomicU64>>,
     /// The last minutes with a prompt, by their number.
     minutes: Mutex<[Minute; MINUTES as usize]>,
+    keepalive: Family<CacheResultLabels, Counter>,
 }
 
 impl PromptCacheMetrics {
@@ -40,9 +43,13 @@ impl PromptCacheMetrics {
         let help = "Share of the tokens of prompts of 1,024 tokens and more that providers read from their prompt \
                     caches, over 15 minutes";
         registry.register("prefix_cache_hit_rate", help, Family::clone(&hit_rate));
+        let keepalive = Family::default();
+        let help = "Keepalive calls for prompts in providers' caches, by result";
+        registry.register("cache_keepalive_calls", help, Family::clone(&keepalive));
         Self {
             hit_rate,
             minutes: Mutex::default(),
+            keepalive,
         }
     }
 
@@ -91,6 +98,12 @@ impl PromptCacheMetrics {
 }
 
 impl Metrics {
+    /// Counts a keepalive call by its result: `warm`, `cold` or `failed`.
+    pub fn kept_warm(&self, result: &'static str) {
+        let labels = CacheResultLabels { result };
+        self.prompt_caches.keepalive.get_or_create(&labels).inc();
+    }
+
     /// Shows the share of prompts that came from prompt caches in the minutes before a Unix
     /// millisecond.
     pub fn show_prompt_caches(&self, now_ms: u64) {

@@ -16,6 +16,9 @@ use crate::usage::Usage;
 
 pub use self::routing::{Routing, SchemaOutcome, SentProfile};
 
+/// Account of the calls that keep prompts in providers' caches. The owner of the gateway pays.
+pub const KEEPALIVE_ACCOUNT: &str = "cache-keepalive";
+
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {

@@ -6,6 +6,8 @@ use super::Millis;
 
 /// Gaps that are remembered of one prefix.
 const WINDOW: usize = 16;
+/// Fewest gaps that show whether calls are regular.
+const PERIODIC_MIN: usize = 4;
 /// Time that a call needs to reach the provider's cache: an entry this close to its end counts as
 /// expired.
 const MARGIN_MS: Millis = 10_000;
@@ -77,6 +79,25 @@ impl Gaps {
         self.added == 0
     }
 
+    /// The gaps of the window in milliseconds, in no order.
+    pub(super) fn known(&self) -> impl Iterator<Item = Millis> {
+        self.last[..self.len()].iter().copied().map(Millis::from)
+    }
+
+    /// Whether calls come regularly: of four gaps or more, three quarters differ from the median by
+    /// a quarter of it at most.
+    #[must_use]
+    pub fn is_periodic(&self) -> bool {
+        let mut sorted: Vec<Millis> = self.known().collect();
+        if sorted.len() < PERIODIC_MIN {
+            return false;
+        }
+        sorted.sort_unstable();
+        let median = sorted[sorted.len() / 2];
+        let near = |gap: &&Millis| gap.abs_diff(median) <= median / 4;
+        sorted.iter().filter(near).count() * 4 >= sorted.len() * 3
+    }
+
     /// What the gaps of the window say.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
@@ -111,6 +132,20 @@ mod tests {
         }
         let said = gaps.evidence();
         assert_eq!((said.total, said.within_5m, said.within_1h), (16, 2, 4));
+    }
+
+    #[test]
+    fn calls_are_periodic_when_three_quarters_of_their_gaps_are_alike() {
+        let periodic = |minutes: &[u64]| {
+            let mut gaps = Gaps::default();
+            minutes.iter().for_each(|gap| gaps.add(gap * 60_000));
+            gaps.is_periodic()
+        };
+        assert!(periodic(&[72, 72, 72, 72]));
+        assert!(periodic(&[60, 72, 80, 300]));
+        assert!(!periodic(&[72, 72, 72]), "too few");
+        assert!(!periodic(&[72, 72, 300, 5]));
+        assert!(!periodic(&[1, 10, 60, 300, 900]));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use bardo_types::model::Price;
 use bardo_types::money::{ExactCost, PricePerMillion};
 
 use super::gaps::Evidence;
+use super::keepalive::Warming;
 
 /// A change of the marks must save this share of the cost without a mark: one part in this many.
 const CHANGE_PARTS: u128 = 20;
@@ -79,6 +80,8 @@ pub enum MarkReason {
     Cheapest,
     /// The choice of the last call, because another one saves too little.
     Kept,
+    /// Keepalive calls between the calls save more than 1.5 times what they cost.
+    KeptWarm,
 }
 
 /// A choice, with the figures of all sides.
@@ -100,6 +103,8 @@ pub struct Verdict {
     pub five_minutes: Option<ExactCost>,
     /// That cost with marks of an hour, where they are offered.
     pub one_hour: Option<ExactCost>,
+    /// Keepalive calls that follow the call; `None`: none do.
+    pub warming: Option<Warming>,
 }
 
 /// Decides the mark of a stretch. Under the observed gaps the choice never costs more than no mark.
@@ -115,6 +120,7 @@ pub fn decide(case: &MarkCase) -> Verdict {
         unmarked: ExactCost::ZERO,
         five_minutes: None,
         one_hour: None,
+        warming: None,
     };
     if tokens == 0 || tokens < case.minimum {
         return verdict;
@@ -149,6 +155,33 @@ impl Verdict {
         }
     }
 
+    /// Whether the observed gaps speak against marks of five minutes: a first guess for what stands
+    /// behind this stretch would write the stretch too.
+    pub(super) fn comes_back_late(&self) -> bool {
+        let is_reckoned = matches!(
+            self.reason,
+            MarkReason::Cheapest | MarkReason::Kept | MarkReason::KeptWarm
+        );
+        is_reckoned && (self.ttl.is_none() || self.evidence.within_5m == 0)
+    }
+
+    /// Cost of the cheapest choice over all observed gaps.
+    pub(super) fn cheapest(&self) -> ExactCost {
+        let marked = [self.five_minutes, self.one_hour].into_iter().flatten();
+        marked.fold(self.unmarked, Ord::min)
+    }
+
+    /// The verdict where keepalive calls follow.
+    #[must_use]
+    pub(super) fn kept_warm(self, warming: Warming) -> Self {
+        Self {
+            ttl: Some(warming.ttl),
+            reason: MarkReason::KeptWarm,
+            warming: Some(warming),
+            ..self
+        }
+    }
+
     /// The cheapest choice, or the current one where the cheapest saves too little over it.
     fn choice(&self, current: Option<Option<CacheTtl>>) -> (Option<CacheTtl>, MarkReason) {
         let (mut best, mut least) = (None, self.unmarked);
@@ -173,14 +206,21 @@ impl Verdict {
 /// all of it. Without a mark everything is fresh. `None` on overflow and where the mark is not
 /// offered.
 fn total(case: &MarkCase, ttl: Option<CacheTtl>) -> Option<ExactCost> {
-    let gaps = u64::from(case.evidence.total);
-    let all = case.reused.checked_add(case.added)?;
     let Some(ttl) = ttl else {
+        let gaps = u64::from(case.evidence.total);
+        let all = case.reused.checked_add(case.added)?;
         let first = ExactCost::ZERO.plus(case.rates.fresh, case.reused)?;
         return first.plus(case.rates.fresh, all.checked_mul(gaps)?);
     };
+    total_with(case, ttl, case.evidence.warm(ttl))
+}
+
+/// Cost of the prompt over all observed gaps with a mark, where so many calls find their entry.
+pub(super) fn total_with(case: &MarkCase, ttl: CacheTtl, warm: u32) -> Option<ExactCost> {
+    let gaps = u64::from(case.evidence.total);
+    let all = case.reused.checked_add(case.added)?;
     let write = case.rates.write(ttl)?;
-    let warm = u64::from(case.evidence.warm(ttl)).min(gaps);
+    let warm = u64::from(warm).min(gaps);
     ExactCost::ZERO
         .plus(write, case.reused)?
         .plus(case.rates.read, case.reused.checked_mul(warm)?)?
@@ -221,7 +261,7 @@ impl fmt::Display for Verdict {
             MarkReason::FirstGuess => {
                 write!(f, "first guess, no gap between calls was observed yet")
             }
-            MarkReason::Cheapest | MarkReason::Kept => self.figures(f),
+            MarkReason::Cheapest | MarkReason::Kept | MarkReason::KeptWarm => self.figures(f),
         }
     }
 }
@@ -252,6 +292,16 @@ impl Verdict {
         }
         if self.reason == MarkReason::Kept {
             write!(f, "; kept, because a change saves less than 5 %")?;
+        }
+        if let Some(warming) = &self.warming {
+            let Warming { pings, .. } = warming;
+            let calls = if *pings == 1 { "call" } else { "calls" };
+            write!(
+                f,
+                "; with at most {pings} keepalive {calls} between two calls {}, and {} for those",
+                usd(warming.with, total),
+                usd(warming.spent, total)
+            )?;
         }
         Ok(())
     }

@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use bardo_types::chat::{CacheTtl, MarkPlan};
 
 use super::gaps::{Evidence, Gaps, usable_ms};
-use super::policy::{CacheRates, MarkCase, Verdict, decide};
+use super::keepalive::{KeepaliveTerms, warming};
+use super::policy::{CacheRates, MarkCase, MarkReason, Verdict, decide};
 use super::{Millis, PrefixId};
 use crate::generations::Generations;
 
@@ -41,6 +42,8 @@ pub struct Sighting {
     pub minimum: u64,
     /// Prices of the model there.
     pub rates: CacheRates,
+    /// Terms of keepalive calls for tools and system prompt; `None`: none may follow.
+    pub keepalive: Option<KeepaliveTerms>,
 }
 
 /// The decisions for one request.
@@ -58,6 +61,9 @@ impl MarkDecision {
     pub fn plan(&self) -> MarkPlan {
         let stable = self.stable.ttl;
         let turns = match (stable, self.turns.ttl) {
+            _ if self.turns.reason == MarkReason::FirstGuess && self.stable.comes_back_late() => {
+                None
+            }
             (Some(stable), Some(turns)) if turns > stable => self.shortened(stable),
             (_, turns) => turns,
         };
@@ -78,7 +84,13 @@ impl fmt::Display for MarkDecision {
             "tools and system prompt: {}; conversation: {}",
             self.stable, self.turns
         )?;
-        if self.plan().turns != self.turns.ttl {
+        let plan = self.plan();
+        if plan.turns.is_none() && self.turns.reason == MarkReason::FirstGuess {
+            write!(
+                f,
+                "; the conversation gets none, because calls come back too late"
+            )?;
+        } else if plan.turns != self.turns.ttl {
             write!(
                 f,
                 "; the marks of the conversation may not outlive those before them"
@@ -183,8 +195,15 @@ impl PrefixTracker {
             )
         };
         MarkDecision {
-            stable: judged(request, request.stable, stable, &pools[0], now),
-            turns: judged(request, request.turns, turns, &pools[1], now),
+            stable: judged(
+                request,
+                request.stable,
+                stable,
+                &pools[0],
+                now,
+                request.keepalive,
+            ),
+            turns: judged(request, request.turns, turns, &pools[1], now, None),
         }
     }
 
@@ -222,25 +241,32 @@ fn judged(
     seen: Option<Seen>,
     pool: &Pool,
     now: Millis,
+    keepalive: Option<KeepaliveTerms>,
 ) -> Verdict {
-    let evidence = match seen {
-        Some(seen) => {
-            // The gap that this call ends is known as well.
-            let mut gaps = seen.gaps;
-            gaps.add(now.saturating_sub(seen.last));
-            gaps.evidence()
-        }
-        None => pool.evidence(now),
-    };
+    let gaps = seen.map(|seen| {
+        // The gap that this call ends is known as well.
+        let mut gaps = seen.gaps;
+        gaps.add(now.saturating_sub(seen.last));
+        gaps
+    });
+    let evidence = gaps.map_or_else(|| pool.evidence(now), |gaps| gaps.evidence());
     let reused = seen.map_or(stretch.tokens, |seen| seen.tokens.min(stretch.tokens));
-    decide(&MarkCase {
+    let case = MarkCase {
         reused,
         added: stretch.tokens - reused,
         minimum: request.minimum,
         rates: request.rates,
         evidence,
         current: seen.map(|seen| seen.marked),
-    })
+    };
+    let verdict = decide(&case);
+    let kept = keepalive
+        .zip(gaps)
+        .and_then(|(terms, gaps)| warming(&case, &gaps, &verdict, &terms));
+    match kept {
+        Some(warming) => verdict.kept_warm(warming),
+        None => verdict,
+    }
 }
 
 fn remember(

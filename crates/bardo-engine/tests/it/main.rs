@@ -5,6 +5,7 @@ mod caching;
 mod failures;
 mod history;
 mod invalidation;
+mod keepalive;
 mod keyless;
 mod leaving;
 mod money;

@@ -192,7 +192,7 @@ impl Bench {
     }
 }
 
-fn received(call: Call<'_>) -> Received {
+pub(crate) fn received(call: Call<'_>) -> Received {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let id = format!("req_{:032x}", NEXT.fetch_add(1, Ordering::Relaxed));
     Received {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use bardo_cache::prefix::KeepaliveLimits;
 use bardo_cache::scope::Scope;
 use bardo_cache::semantic::{AuditMode, AuditRules, Domain};
 use bardo_cache::store::Limits;
 use bardo_cache::ttl::{Lifetimes, MarketRegime};
-use bardo_engine::{CachePolicy, EpochEvents, SemanticPolicy};
+use bardo_engine::{CachePolicy, EpochEvents, KeepalivePolicy, SemanticPolicy};
 use bardo_providers::BaseUrl;
 use bardo_router::{BankrPolicy, Mode, Policy, Subsystems, Weights};
 use bardo_types::backend::BackendName;
@@ -95,6 +96,20 @@ pub(super) fn web_search_budget(config: &Config) -> MicroUsd {
 /// The amount at stake above which a second model verifies a decision; `None`: none does.
 pub(super) fn verify_above(config: &Config) -> Option<MicroUsd> {
     config.inference.verify_above_usd.as_ref().map(amount)
+}
+
+/// What the owner allows of keepalive calls; `None`: they are off.
+pub(super) fn keepalive(config: &Config) -> Option<KeepalivePolicy> {
+    let keepalive = &config.inference.caching.keepalive;
+    keepalive.enabled.then(|| KeepalivePolicy {
+        in_row: keepalive.in_row,
+        limits: KeepaliveLimits {
+            prefix_calls: keepalive.prompt_calls_per_day,
+            prefix_usd: amount(&keepalive.prompt_usd_per_day),
+            calls: keepalive.calls_per_day,
+            usd: amount(&keepalive.usd_per_day),
+        },
+    })
 }
 
 /// The owner's overrides of profiles, by subsystem, except for locked ones.

@@ -1,7 +1,7 @@
 //! What events there are, and which of them a reader wants.
 
 /// Every event that this gateway tells, by its one name.
-pub(crate) const NAMES: [&str; 24] = [
+pub(crate) const NAMES: [&str; 25] = [
     "inference.start",
     "provider.feature_negotiated",
     "provider.resolved",
@@ -11,6 +11,7 @@ pub(crate) const NAMES: [&str; 24] = [
     "inference.cache_hit",
     "inference.cache_stats",
     "cache.flushed",
+    "cache.keepalive",
     "cache.audit",
     "cache.domain_serving",
     "cache.domain_stopped",

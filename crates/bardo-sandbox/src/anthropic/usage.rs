@@ -128,6 +128,8 @@ impl Prompt {
         let mut covered = used.read;
         for (marker, ttl_ms) in marked {
             if read_at.is_some_and(|read_at| marker <= read_at) {
+                // An entry in front of the one that is read is used too, and lives for its own time.
+                world.cache.hit(&hashes[marker], now_ms, ttl_ms);
                 continue;
             }
             world.cache.write(hashes[marker], now_ms, ttl_ms);

@@ -24,6 +24,7 @@ fn request(pool: PrefixId, id: PrefixId, turns: u64) -> Sighting {
             write_1h: Some(price(6_000_000)),
             assumed: false,
         },
+        keepalive: None,
     }
 }
 
@@ -43,6 +44,63 @@ fn a_heartbeat_each_72_minutes_stops_paying_for_writes() {
         .collect();
     assert_eq!(plans[0].stable, FIVE);
     assert!(plans[1..].iter().all(|plan| *plan == MarkPlan::default()));
+}
+
+#[test]
+fn a_heartbeat_each_72_minutes_is_kept_warm_where_that_is_allowed() {
+    let tracker = PrefixTracker::new(16);
+    let terms = KeepaliveTerms {
+        in_row: 5,
+        output: PricePerMillion::from_micro(15_000_000),
+    };
+    let beat = Sighting {
+        keepalive: Some(terms),
+        ..request(1, 1, 100)
+    };
+    let mut decisions = Vec::new();
+    for beats in 0..12 {
+        let decision = tracker.decide(&beat, beats * 72 * MINUTE);
+        tracker.record(&beat, decision.plan(), beats * 72 * MINUTE);
+        decisions.push(decision);
+    }
+    assert!(
+        decisions[1..4]
+            .iter()
+            .all(|one| one.plan().stable.is_none())
+    );
+    for decision in &decisions[4..] {
+        assert_eq!(decision.plan().stable, HOUR);
+        assert_eq!(decision.stable.reason, MarkReason::KeptWarm);
+        assert_eq!(decision.turns.warming, None, "conversations are not kept");
+    }
+    let said = decisions[11].to_string();
+    assert!(
+        said.contains("with at most 1 keepalive call between two calls"),
+        "{said}"
+    );
+}
+
+#[test]
+fn new_conversations_behind_a_prompt_that_comes_back_late_are_not_marked_on_a_guess() {
+    let tracker = PrefixTracker::new(64);
+    let beat = |number: u128| Sighting {
+        turns: Stretch {
+            id: 1_000 + number,
+            tokens: 5_100,
+        },
+        ..request(1, 1, 100)
+    };
+    let late: Vec<_> = (0..6)
+        .map(|number| send(&tracker, &beat(number), number as u64 * 72 * MINUTE))
+        .collect();
+    assert_eq!((late[0].stable, late[0].turns), (FIVE, FIVE));
+    assert!(late[1..].iter().all(|plan| *plan == MarkPlan::default()));
+    // Behind a prompt that comes back soon a conversation may do so too.
+    let tracker = PrefixTracker::new(64);
+    for number in 0..6 {
+        let plan = send(&tracker, &beat(number), number as u64 * MINUTE);
+        assert_eq!((plan.stable, plan.turns), (FIVE, FIVE));
+    }
 }
 
 #[test]

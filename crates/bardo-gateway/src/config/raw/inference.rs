@@ -148,6 +148,26 @@ pub(crate) struct Caching {
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String")]
     pub(crate) secret: Secret,
+    /// Small calls that keep prompts of agents in providers' caches, at your cost.
+    pub(crate) keepalive: KeepaliveConfig,
+}
+
+/// Small calls between the calls of an agent, so that its provider keeps the prompt in its cache.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeepaliveConfig {
+    /// Make such calls where they save more than 1.5 times what they cost.
+    pub(crate) enabled: bool,
+    /// Most calls in a row, without a call of the agent between them; from 1 to 24.
+    pub(crate) in_row: u32,
+    /// Most calls for one prompt in a day.
+    pub(crate) prompt_calls_per_day: u32,
+    /// Most USD for one prompt in a day.
+    pub(crate) prompt_usd_per_day: serde_json::Number,
+    /// Most calls in a day.
+    pub(crate) calls_per_day: u32,
+    /// Most USD in a day.
+    pub(crate) usd_per_day: serde_json::Number,
 }
 
 /// Models and dimensions of embeddings.

@@ -96,6 +96,18 @@ fn numbers(config: &Config, problems: &mut Problems) {
     if let Some(limit) = &inference.verify_above_usd {
         problems.check(usd("inference.verify_above_usd", limit).map(drop));
     }
+    let keepalive = &inference.caching.keepalive;
+    let amounts = [
+        ("prompt_usd_per_day", &keepalive.prompt_usd_per_day),
+        ("usd_per_day", &keepalive.usd_per_day),
+    ];
+    for (key, amount) in amounts {
+        problems.check(usd(&format!("inference.caching.keepalive.{key}"), amount).map(drop));
+    }
+    problems.refuse_if(
+        !(1..=24).contains(&keepalive.in_row),
+        "`inference.caching.keepalive.in_row` must be from 1 to 24",
+    );
     let prefix = &inference.caching.prompt_cache_key_prefix;
     problems.refuse_if(
         prefix.is_empty() || prefix.len() > 32 || !prefix.bytes().all(|b| b.is_ascii_graphic()),
