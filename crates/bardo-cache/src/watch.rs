@@ -20,6 +20,9 @@ pub struct WatchedRequest<'a> {
     pub tenant: &'a AccountId,
     /// Partition of the request.
     pub namespace: Namespace,
+    /// Agent that asks; `None`: it has no name. Agents may share a partition and see different
+    /// markets.
+    pub agent: Option<&'a str>,
     /// Regime that the request names.
     pub regime: Option<MarketRegime>,
     /// Subsystem of the request, and the digest of the playbook that it carries. Subsystems of one
@@ -36,14 +39,17 @@ pub struct Changes {
     pub playbook: Option<Flush>,
 }
 
+/// An agent in its partition; without a name, all of its requests that have none.
+type AgentPlace = (Namespace, Arc<str>);
+
 /// Remembers what the last requests said, in bounded memory.
 #[derive(Debug)]
 pub struct Watch(Mutex<LastSaid>);
 
 #[derive(Debug)]
 struct LastSaid {
-    regimes: Generations<Namespace, MarketRegime>,
-    playbooks: Generations<(Namespace, Arc<str>), Arc<str>>,
+    regimes: Generations<AgentPlace, MarketRegime>,
+    playbooks: Generations<(AgentPlace, Arc<str>), Arc<str>>,
 }
 
 impl Watch {
@@ -65,16 +71,17 @@ impl Watch {
         let WatchedRequest {
             tenant, namespace, ..
         } = *request;
+        let agent: AgentPlace = (namespace, Arc::from(request.agent.unwrap_or_default()));
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(regime) = request.regime {
-            let before = last.regimes.get(&namespace).copied();
+            let before = last.regimes.get(&agent).copied();
             if before.is_some_and(|before| before != regime) {
                 changes.regime = Some(Flush::MarketIn(tenant.clone(), namespace));
             }
-            last.regimes.put(namespace, regime);
+            last.regimes.put(agent.clone(), regime);
         }
         if let Some((subsystem, playbook)) = request.playbook {
-            let place = (namespace, Arc::from(subsystem));
+            let place = (agent, Arc::from(subsystem));
             let before = last.playbooks.get(&place).cloned();
             if let Some(before) = before.filter(|before| before != playbook) {
                 let tag = CacheTag::Playbook(before);
@@ -99,6 +106,7 @@ mod tests {
             let request = WatchedRequest {
                 tenant: &tenant,
                 namespace,
+                agent: None,
                 regime: Some(regime),
                 playbook: None,
             };
@@ -116,6 +124,7 @@ mod tests {
             let request = WatchedRequest {
                 tenant: &tenant,
                 namespace: one,
+                agent: None,
                 regime: None,
                 playbook: Some((subsystem, &digest)),
             };
@@ -133,9 +142,37 @@ mod tests {
         let silent = WatchedRequest {
             tenant: &tenant,
             namespace: one,
+            agent: None,
             regime: None,
             playbook: None,
         };
         assert_eq!(watch.look(&silent), Changes::default());
+    }
+
+    #[test]
+    fn agents_of_one_partition_that_see_different_markets_leave_each_others_answers() {
+        let tenant = AccountId::parse("a").unwrap();
+        let namespace = Namespace::tenant(&tenant);
+        let watch = Watch::new(64);
+        let playbooks = [Arc::from("1"), Arc::from("2")];
+        let look = |agent, regime, playbook: usize| {
+            watch.look(&WatchedRequest {
+                tenant: &tenant,
+                namespace,
+                agent: Some(agent),
+                regime: Some(regime),
+                playbook: Some(("risk", &playbooks[playbook])),
+            })
+        };
+        for _ in 0..3 {
+            let calm = look("one", MarketRegime::Calm, 0);
+            assert_eq!(calm, Changes::default());
+            let crisis = look("two", MarketRegime::Crisis, 1);
+            assert_eq!(crisis, Changes::default());
+        }
+        let changed = look("one", MarketRegime::Crisis, 1);
+        let gone = Flush::MarketIn(tenant.clone(), namespace);
+        assert_eq!(changed.regime, Some(gone));
+        assert!(changed.playbook.is_some());
     }
 }

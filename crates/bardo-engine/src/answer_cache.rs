@@ -242,6 +242,10 @@ impl AnswerCache {
         {
             return Some(hit);
         }
+        // The level behind may still hold what was removed here.
+        if self.invalidations.untold().is_some() {
+            return store.get(&slot.key, &reading);
+        }
         let flushes = self.invalidations.count();
         if let SecondFetch::Entry(entry) = second.get(key).await
             && !self

@@ -34,6 +34,9 @@ impl Engine {
             let mut all = Ok(0);
             for flush in flushes {
                 let done = level.flush(flush).await;
+                if done.is_err() {
+                    self.cache.invalidations().tell_later(flush.clone());
+                }
                 all = all.and_then(|sum: u64| Ok(sum.saturating_add(done?)));
             }
             second = Some(all);
@@ -67,22 +70,25 @@ impl Engine {
     fn invalidate_behind(&self, flush: Flush, cause: FlushCause) {
         self.forget(&flush, cause);
         if let (Some(level), Ok(runtime)) = (self.cache.second(), Handle::try_current()) {
-            let (level, meaning) = (Arc::clone(level), Arc::clone(self.cache.meaning()));
+            let (level, cache) = (Arc::clone(level), Arc::clone(&self.cache));
             runtime.spawn(async move {
-                // A loss is counted there.
-                let _ = level.flush(&flush).await;
-                meaning.unshare_flushed(&flush).await;
+                let told = level.flush(&flush).await;
+                cache.meaning().unshare_flushed(&flush).await;
+                if told.is_err() {
+                    cache.invalidations().tell_later(flush);
+                }
             });
         }
     }
 
     /// Removes what a request shows to be old: answers of another regime or of another playbook.
     pub(crate) fn watch(&self, call: &Call, slot: &CacheSlot) {
-        let subsystem = call.hints().route.as_deref();
-        let subsystem = subsystem.and_then(|hints| hints.subsystem.as_deref());
+        let route = call.hints().route.as_deref();
+        let subsystem = route.and_then(|hints| hints.subsystem.as_deref());
         let Changes { regime, playbook } = self.cache.invalidations().watch.look(&WatchedRequest {
             tenant: &call.principal().account,
             namespace: slot.namespace,
+            agent: route.and_then(|hints| hints.golem_id.as_deref()),
             regime: call.hints().regime,
             playbook: subsystem.zip(slot.tags.playbook.as_ref()),
         });
@@ -125,8 +131,8 @@ impl Engine {
         }
     }
 
-    /// Carries out the flushes that other processes gave since this was called last. To be called
-    /// each second. While it cannot be told what they were, stored answers about a market are not
+    /// Tells the level behind the flushes that it could not be told at once, and carries out those
+    /// that other processes gave since this was called last. To be called each second. While it cannot be told what they were, stored answers about a market are not
     /// served.
     ///
     /// # Errors
@@ -136,6 +142,10 @@ impl Engine {
             return Ok(());
         };
         let known = self.cache.invalidations();
+        while let Some(flush) = known.untold() {
+            level.flush(&flush).await?;
+            known.told(&flush);
+        }
         let after = known.applied();
         let news = level.flushes(after).await?;
         if after != Some(news.last) {

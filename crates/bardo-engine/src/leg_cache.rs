@@ -95,6 +95,7 @@ impl Engine {
             id: place(prompt.stable),
             tokens: prompt.tokens,
         };
+        let hints = call.hints().route.as_deref();
         // Of other providers nobody knows that a use renews an entry.
         let policy = call.snapshot().setup.keepalive.as_ref();
         let keepalive = policy
@@ -114,6 +115,7 @@ impl Engine {
             minimum: candidate.entry.capabilities.cache_minimum_tokens,
             // Others take marks of this form without a lifetime, or refuse it.
             rates: CacheRates::of(&price, whole, endpoint.service == Service::Anthropic),
+            followed: hints.and_then(|hints| Some(hints.call_index? < hints.call_count?)),
             keepalive,
         };
         Some((sighting, self.prompt_caches.decide(&sighting)))

@@ -466,7 +466,10 @@ impl RequestRecord {
         self.correct(self.receipt.usage().map_or(0, Usage::total));
         let receipt = self.receipt.receipt();
         if let Some(recording) = self.recording.take() {
-            recording.store(receipt, self.services.clock.now_ms());
+            let now_ms = self.services.clock.now_ms();
+            if let Some(ttl_ms) = recording.store(receipt, now_ms) {
+                self.services.sink.stored(receipt, ttl_ms, now_ms);
+            }
         }
         self.cache.count(receipt);
         self.health

@@ -100,21 +100,24 @@ impl Recording {
         self.live.begin();
     }
 
-    /// Stores the answer of a request that has ended, where it may be stored.
-    pub(crate) fn store(&self, receipt: &Receipt, now_ms: u64) {
+    /// Stores the answer of a request that has ended, where it may be stored. Answers its lifetime in
+    /// milliseconds; `None` where it is not stored.
+    pub(crate) fn store(&self, receipt: &Receipt, now_ms: u64) -> Option<u64> {
         let stored = match self.slot.wish.stores() {
             true => self.try_store(receipt, now_ms),
             false => Err(CacheSkip::Never(Never::NoStore)),
         };
+        let ttl_ms = stored.as_ref().ok().map(|entry| entry.ttl_ms);
         if self.slot.wish.stores() {
             let lost = stored.as_ref().err().copied();
             self.cache.note_stored(&self.slot.key, lost);
         }
         let mut meaning = self.meaning.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(note) = meaning.take() else {
-            return;
-        };
+        let note = meaning.take();
         drop(meaning);
+        let Some(note) = note else {
+            return ttl_ms;
+        };
         let MeaningNote {
             question,
             vector,
@@ -126,6 +129,7 @@ impl Recording {
         if let Ok(entry) = stored {
             self.cache.index(entry, question, vector);
         }
+        ttl_ms
     }
 
     /// Compares a stored answer with this one, where it is whole.

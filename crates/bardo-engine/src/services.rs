@@ -54,6 +54,11 @@ pub trait EventSink: Send + Sync {
         let _ = (account, domain, serves, report);
     }
 
+    /// The answer of a request was stored for so many milliseconds.
+    fn stored(&self, receipt: &Receipt, ttl_ms: u64, at_ms: u64) {
+        let _ = (receipt, ttl_ms, at_ms);
+    }
+
     /// Stored answers of an account were removed before their time, so many in this process.
     fn flushed(&self, account: &AccountId, cause: FlushCause, removed: u64, at_ms: u64) {
         let _ = (account, cause, removed, at_ms);

@@ -70,6 +70,25 @@ impl EventSink for Sink {
         }
     }
 
+    fn stored(&self, receipt: &Receipt, ttl_ms: u64, at_ms: u64) {
+        if self.bus.is_heard() {
+            let routing = receipt.routing.as_deref();
+            let told = json!({
+                "timestamp": rfc3339(at_ms),
+                "request_id": receipt.request_id.as_str(),
+                "golem_id": routing.and_then(|routing| routing.golem_id.as_deref()),
+                "provider": &*receipt.backend,
+                "model": &*receipt.model,
+                "ttl_s": ttl_ms / 1_000,
+            });
+            self.bus.tell(Event {
+                account: receipt.account.clone(),
+                name: "cache.stored",
+                json: told.to_string().into(),
+            });
+        }
+    }
+
     fn kept_warm(&self, call: &KeepaliveCall<'_>) {
         self.metrics.kept_warm(call.result);
         if self.bus.is_heard() {

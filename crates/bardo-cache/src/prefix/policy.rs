@@ -76,6 +76,10 @@ pub enum MarkReason {
     NoDiscount,
     /// No gap was observed yet: five minutes as a first guess.
     FirstGuess,
+    /// The caller says that further calls of its series follow.
+    Announced,
+    /// The caller says that this is the last call of its series.
+    LastCall,
     /// The cheapest choice over the observed gaps.
     Cheapest,
     /// The choice of the last call, because another one saves too little.
@@ -171,6 +175,27 @@ impl Verdict {
         marked.fold(self.unmarked, Ord::min)
     }
 
+    /// The verdict where the caller says that further calls follow.
+    pub(super) fn announced(self) -> Self {
+        let reason = match self.reason {
+            MarkReason::FirstGuess => MarkReason::Announced,
+            other => other,
+        };
+        Self { reason, ..self }
+    }
+
+    /// The verdict where the caller says that no further call follows.
+    pub(super) fn of_last_call(self) -> Self {
+        match self.ttl {
+            None => self,
+            Some(_) => Self {
+                ttl: None,
+                reason: MarkReason::LastCall,
+                ..self
+            },
+        }
+    }
+
     /// The verdict where keepalive calls follow.
     #[must_use]
     pub(super) fn kept_warm(self, warming: Warming) -> Self {
@@ -260,6 +285,12 @@ impl fmt::Display for Verdict {
             }
             MarkReason::FirstGuess => {
                 write!(f, "first guess, no gap between calls was observed yet")
+            }
+            MarkReason::Announced => {
+                write!(f, "by call_index and call_count, further calls follow")
+            }
+            MarkReason::LastCall => {
+                write!(f, "by call_index and call_count, no further call follows")
             }
             MarkReason::Cheapest | MarkReason::Kept | MarkReason::KeptWarm => self.figures(f),
         }

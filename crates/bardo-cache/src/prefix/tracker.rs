@@ -42,6 +42,8 @@ pub struct Sighting {
     pub minimum: u64,
     /// Prices of the model there.
     pub rates: CacheRates,
+    /// Whether further calls of the caller's series follow; `None`: the caller does not say.
+    pub followed: Option<bool>,
     /// Terms of keepalive calls for tools and system prompt; `None`: none may follow.
     pub keepalive: Option<KeepaliveTerms>,
 }
@@ -194,7 +196,8 @@ impl PrefixTracker {
                 memory.pools.get(&request.pool).copied().unwrap_or_default(),
             )
         };
-        MarkDecision {
+        let turns_are_new = turns.is_none();
+        let mut decision = MarkDecision {
             stable: judged(
                 request,
                 request.stable,
@@ -204,7 +207,11 @@ impl PrefixTracker {
                 request.keepalive,
             ),
             turns: judged(request, request.turns, turns, &pools[1], now, None),
+        };
+        if request.followed == Some(false) && turns_are_new {
+            decision.turns = decision.turns.of_last_call();
         }
+        decision
     }
 
     /// Remembers a request that a provider answered, and the marks that it was sent with.
@@ -249,7 +256,13 @@ fn judged(
         gaps.add(now.saturating_sub(seen.last));
         gaps
     });
-    let evidence = gaps.map_or_else(|| pool.evidence(now), |gaps| gaps.evidence());
+    let is_announced = gaps.is_none() && request.followed == Some(true);
+    let evidence = match gaps {
+        Some(gaps) => gaps.evidence(),
+        // The caller knows more of it than its other prompts say.
+        None if is_announced => Evidence::default(),
+        None => pool.evidence(now),
+    };
     let reused = seen.map_or(stretch.tokens, |seen| seen.tokens.min(stretch.tokens));
     let case = MarkCase {
         reused,
@@ -259,7 +272,10 @@ fn judged(
         evidence,
         current: seen.map(|seen| seen.marked),
     };
-    let verdict = decide(&case);
+    let verdict = match decide(&case) {
+        guess if is_announced => guess.announced(),
+        verdict => verdict,
+    };
     let kept = keepalive
         .zip(gaps)
         .and_then(|(terms, gaps)| warming(&case, &gaps, &verdict, &terms));

@@ -1,15 +1,24 @@
 //! Stored answers that are removed before their time, because what they depend on has changed.
 
-use bardo_cache::store::Flush;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bardo_cache::entry::CachedAnswer;
+use bardo_cache::key::Key;
+use bardo_cache::second::{LevelFuture, LevelLosses, Loss, SecondFetch, SecondLevel};
+use bardo_cache::store::{Flush, Limits};
 use bardo_cache::tags::CacheTag;
 use bardo_cache::ttl::MarketRegime;
-use bardo_engine::FlushCause;
+use bardo_engine::{AnswerCache, Engine, FlushCause, Services};
+use bardo_providers::transport::Transport;
+use bardo_types::ids::AccountId;
 use bardo_types::model::Dialect;
 use serde_json::{Value, json};
 
 use crate::caching::{asking, purse, words};
 use crate::purse::Purse;
-use crate::world::read;
+use crate::world::{Silent, read, world};
 
 /// A question of an agent about a market.
 fn about_a_market(agent: &str, regime: Option<&str>) -> Value {
@@ -97,4 +106,68 @@ async fn an_answer_under_way_when_its_entry_is_removed_is_not_stored() {
     assert_eq!(place(&purse, &body).await, "hash");
     let counts = engine.cache().counts();
     assert_eq!(counts.unstored, [("flushed", 1)]);
+}
+
+/// A level behind the memory that can be away.
+#[derive(Default)]
+struct Level {
+    is_away: AtomicBool,
+    told: Mutex<Vec<Flush>>,
+    losses: LevelLosses,
+}
+
+impl SecondLevel for Level {
+    fn get<'a>(&'a self, _key: &'a Key) -> LevelFuture<'a, SecondFetch> {
+        Box::pin(std::future::ready(SecondFetch::Absent))
+    }
+
+    fn put<'a>(&'a self, _: &'a CachedAnswer, _: u64) -> LevelFuture<'a, Result<(), Loss>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn flush<'a>(&'a self, flush: &'a Flush) -> LevelFuture<'a, Result<u64, Loss>> {
+        let done = if self.is_away.load(Ordering::Relaxed) {
+            Err(Loss::Down)
+        } else {
+            self.told.lock().unwrap().push(flush.clone());
+            Ok(1)
+        };
+        Box::pin(std::future::ready(done))
+    }
+
+    fn losses(&self) -> &LevelLosses {
+        &self.losses
+    }
+
+    fn mode(&self) -> &'static str {
+        "up"
+    }
+}
+
+#[tokio::test]
+async fn a_removal_that_the_level_behind_misses_is_told_once_it_is_back() {
+    let level = Arc::new(Level::default());
+    let second = Some(Arc::clone(&level) as Arc<dyn SecondLevel>);
+    let address = ([127, 0, 0, 1], 9).into();
+    let services = Services::without_money(Arc::new(Silent));
+    let transport = Transport::new(Duration::from_secs(5));
+    let engine = Engine::new(world(address, true, None), transport, services)
+        .with_cache(AnswerCache::new(Limits::default(), || None, second));
+    let removals = ["a", "b"].map(|name| Flush::Tenant(AccountId::parse(name).expect("an id")));
+
+    level.is_away.store(true, Ordering::Relaxed);
+    let done = engine.invalidate(&removals, FlushCause::Account).await;
+    assert_eq!(done.second, Some(Err(Loss::Down)));
+    assert_eq!(engine.follow_flushes().await, Err(Loss::Down));
+    assert!(level.told.lock().unwrap().is_empty());
+
+    level.is_away.store(false, Ordering::Relaxed);
+    for _ in 0..2 {
+        assert_eq!(engine.follow_flushes().await, Ok(()));
+    }
+    assert_eq!(
+        *level.told.lock().unwrap(),
+        removals,
+        "each once, in their order"
+    );
 }

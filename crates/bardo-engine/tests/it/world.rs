@@ -87,7 +87,7 @@ impl Read {
     }
 }
 
-struct Silent;
+pub(crate) struct Silent;
 
 impl EventSink for Silent {
     fn settled(&self, _receipt: &Receipt) {}

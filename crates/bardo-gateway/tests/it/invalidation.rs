@@ -194,6 +194,29 @@ fn an_account_that_loses_answers_reads_it_in_its_events() {
 }
 
 #[test]
+fn an_answer_that_is_stored_is_told_with_its_lifetime() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    let mut feed = gateway.open(&Request::get("/v1/events?events=cache.stored"));
+    assert_eq!(feed.head().status, 200);
+    let mut seen = Vec::new();
+    feed.until(&mut seen, ": connected");
+    assert_eq!(place(&gateway, POOL), "miss");
+    feed.until(&mut seen, "event: cache.stored\ndata: ");
+    feed.until(&mut seen, "}\n\n");
+    let seen = String::from_utf8(seen).expect("UTF-8");
+    let data = seen.split("data: ").last().expect("an event");
+    let event: Value = serde_json::from_str(data.trim()).expect("JSON");
+    assert!(event["ttl_s"].as_u64() > Some(0), "{event}");
+    assert!(
+        event["request_id"]
+            .as_str()
+            .is_some_and(|id| id.starts_with("req_"))
+    );
+    assert_eq!(place(&gateway, POOL), "hash");
+}
+
+#[test]
 fn an_event_at_one_gateway_empties_the_memory_of_another_that_shares_its_redis() {
     let (sandbox, redis) = (Sandbox::start(), RedisServer::start().expect("Redis"));
     let key = "an operator's secret of more than thirty-two bytes";

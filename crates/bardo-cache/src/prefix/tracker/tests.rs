@@ -24,6 +24,7 @@ fn request(pool: PrefixId, id: PrefixId, turns: u64) -> Sighting {
             write_1h: Some(price(6_000_000)),
             assumed: false,
         },
+        followed: None,
         keepalive: None,
     }
 }
@@ -101,6 +102,46 @@ fn new_conversations_behind_a_prompt_that_comes_back_late_are_not_marked_on_a_gu
         let plan = send(&tracker, &beat(number), number as u64 * MINUTE);
         assert_eq!((plan.stable, plan.turns), (FIVE, FIVE));
     }
+}
+
+#[test]
+fn a_new_conversation_is_marked_where_further_calls_are_announced_and_not_for_the_last_one() {
+    let tracker = PrefixTracker::new(64);
+    // This caller's prompts never come back.
+    for number in 0..20 {
+        send(
+            &tracker,
+            &request(1, number, 100),
+            number as u64 * 72 * MINUTE,
+        );
+    }
+    let now = 21 * 72 * MINUTE;
+    let decided = |id, followed| {
+        let request = Sighting {
+            followed,
+            ..request(1, id, 100)
+        };
+        tracker.decide(&request, now)
+    };
+    assert_eq!(decided(50, None).plan(), MarkPlan::default());
+    let announced = decided(50, Some(true));
+    assert_eq!(announced.plan(), MarkPlan::USUAL);
+    assert_eq!(announced.turns.reason, MarkReason::Announced);
+    // Where nothing is known the last call of a series writes no conversation.
+    let tracker = PrefixTracker::new(64);
+    let last = Sighting {
+        followed: Some(false),
+        ..request(2, 1, 100)
+    };
+    let decision = tracker.decide(&last, 0);
+    assert_eq!(
+        (decision.plan().stable, decision.plan().turns),
+        (FIVE, None)
+    );
+    assert_eq!(decision.turns.reason, MarkReason::LastCall);
+    // A conversation that is in the cache is read to its end.
+    tracker.record(&last, MarkPlan::USUAL, 0);
+    assert_eq!(tracker.decide(&last, MINUTE).plan().turns, FIVE);
 }
 
 #[test]
