@@ -26,12 +26,12 @@ pub struct KeepaliveLimits {
 
 /// What keepalive calls were counted in a day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Spent {
+struct DaySpending {
     calls: u32,
     usd: MicroUsd,
 }
 
-impl Spent {
+impl DaySpending {
     /// Whether one more call stays within its limits.
     fn allows(&self, cost: MicroUsd, calls: u32, usd: MicroUsd) -> bool {
         let sum = self.usd.checked_add(cost);
@@ -85,8 +85,8 @@ pub struct WarmTable<T> {
     capacity: usize,
     serial: u64,
     day: u64,
-    all: Spent,
-    by_prefix: HashMap<PrefixId, Spent>,
+    all: DaySpending,
+    by_prefix: HashMap<PrefixId, DaySpending>,
 }
 
 impl<T: Clone> WarmTable<T> {
@@ -98,7 +98,7 @@ impl<T: Clone> WarmTable<T> {
             capacity,
             serial: 0,
             day: 0,
-            all: Spent::default(),
+            all: DaySpending::default(),
             by_prefix: HashMap::new(),
         }
     }
@@ -128,7 +128,7 @@ impl<T: Clone> WarmTable<T> {
     fn affords(&self, id: PrefixId, cost: MicroUsd, limits: &KeepaliveLimits, now: Millis) -> bool {
         let is_today = now / DAY_MS == self.day;
         let own = self.by_prefix.get(&id).copied();
-        let spent = |spent: Option<Spent>| spent.filter(|_| is_today).unwrap_or_default();
+        let spent = |spent: Option<DaySpending>| spent.filter(|_| is_today).unwrap_or_default();
         let has_book = own.is_some() || !is_today || self.by_prefix.len() < SPENDERS;
         has_book
             && spent(Some(self.all)).allows(cost, limits.calls, limits.usd)
@@ -167,7 +167,7 @@ impl<T: Clone> WarmTable<T> {
     pub fn due(&mut self, limits: &KeepaliveLimits, now: Millis) -> Vec<DueCall<T>> {
         if now / DAY_MS != self.day {
             self.day = now / DAY_MS;
-            self.all = Spent::default();
+            self.all = DaySpending::default();
             self.by_prefix.clear();
         }
         self.entries.retain(|_, entry| now < entry.expires);

@@ -98,7 +98,7 @@ pub(super) fn verify_above(config: &Config) -> Option<MicroUsd> {
     config.inference.verify_above_usd.as_ref().map(amount)
 }
 
-/// What the owner allows of keepalive calls; `None`: they are off.
+/// Limits of keepalive calls; `None`: they are off.
 pub(super) fn keepalive(config: &Config) -> Option<KeepalivePolicy> {
     let keepalive = &config.inference.caching.keepalive;
     keepalive.enabled.then(|| KeepalivePolicy {
