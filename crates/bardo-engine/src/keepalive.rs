@@ -5,6 +5,7 @@
 //! [`KEEPALIVE_ACCOUNT`].
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bardo_cache::prefix::DueCall;
 use bardo_types::chat::MarkPlan;
@@ -23,6 +24,9 @@ use crate::plan::{Plan, Planned};
 use crate::prompt_cache::LegCache;
 use crate::services::KeepaliveCall;
 use crate::warm_prompts::WarmPrompt;
+
+/// Longest time for a keepalive call. Others are due meanwhile.
+const CALL_MAX: Duration = Duration::from_secs(20);
 
 impl Engine {
     /// Makes the keepalive calls that are due. To be called every ten seconds or so; without it
@@ -55,7 +59,8 @@ impl Engine {
 
     async fn keep_one(self: &Arc<Self>, due: &DueCall<Arc<WarmPrompt>>) {
         let asked = self.prompt_caches.millis(Instant::now());
-        let made = Box::pin(self.keepalive_call(&due.what)).await;
+        let call = Box::pin(self.keepalive_call(&due.what));
+        let made = tokio::time::timeout(CALL_MAX, call).await.ok().flatten();
         let is_warm = made.as_ref().is_some_and(|(usage, _)| {
             usage.cache_read > 0 && usage.cache_read >= usage.cache_write()
         });

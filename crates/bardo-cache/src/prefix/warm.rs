@@ -29,13 +29,15 @@ pub struct KeepaliveLimits {
 struct DaySpending {
     calls: u32,
     usd: MicroUsd,
+    /// A call did not find the entry, so what is known of its lifetime is wrong.
+    is_lost: bool,
 }
 
 impl DaySpending {
     /// Whether one more call stays within its limits.
     fn allows(&self, cost: MicroUsd, calls: u32, usd: MicroUsd) -> bool {
         let sum = self.usd.checked_add(cost);
-        self.calls < calls && sum.is_some_and(|sum| sum <= usd)
+        !self.is_lost && self.calls < calls && sum.is_some_and(|sum| sum <= usd)
     }
 
     fn add(&mut self, cost: MicroUsd) {
@@ -198,7 +200,8 @@ impl<T: Clone> WarmTable<T> {
     }
 
     /// Takes in how a call ended that was made at `at`: whether the provider still had the entry,
-    /// and what the call cost. `None`: unknown, so the expected cost stands.
+    /// and what the call cost. `None`: unknown, so the expected cost stands. A prefix that was lost
+    /// is not kept again on that day.
     pub fn ended(&mut self, call: &DueCall<T>, is_warm: bool, cost: Option<MicroUsd>, at: Millis) {
         if let Some(actual) = cost
             && let Some(own) = self.by_prefix.get_mut(&call.id)
@@ -206,6 +209,9 @@ impl<T: Clone> WarmTable<T> {
             let expected = call.warming.ping_charge();
             self.all.correct(expected, actual);
             own.correct(expected, actual);
+        }
+        if !is_warm {
+            self.by_prefix.entry(call.id).or_default().is_lost = true;
         }
         // The agent called meanwhile, and its entry is another one.
         let Some(entry) = self

@@ -67,12 +67,15 @@ fn a_lost_entry_is_given_up_and_a_call_of_the_agent_begins_anew() {
     let mut table = kept(3);
     let due = table.due(&LIMITS, 59 * MINUTE);
     table.keep(1, "b", warming(3), 59 * MINUTE);
-    table.ended(&due[0], false, None, 59 * MINUTE);
+    table.ended(&due[0], true, None, 59 * MINUTE);
     assert_eq!(table.len(), 1, "the agent called meanwhile");
     let due = table.due(&LIMITS, 118 * MINUTE);
     assert_eq!(due[0].what, "b");
     table.ended(&due[0], false, None, 118 * MINUTE);
     assert!(table.is_empty());
+    assert!(!table.has_room(1, MicroUsd::ZERO, &LIMITS, DAY_MS - 1));
+    assert!(table.has_room(1, MicroUsd::ZERO, &LIMITS, DAY_MS));
+    assert!(table.has_room(2, MicroUsd::ZERO, &LIMITS, DAY_MS - 1));
 }
 
 #[test]

@@ -209,6 +209,27 @@ fn without_marks_for_caches_no_profile_asks_for_them() {
 }
 
 #[test]
+fn keepalive_is_off_until_the_owner_switches_it_on_and_its_limits_are_checked() {
+    assert!(!read("{}").inference.caching.keepalive.enabled);
+    let config = check("{}", &[("BARDO_INFERENCE_CACHE_KEEPALIVE", "true")]);
+    assert!(config.unwrap().inference.caching.keepalive.enabled);
+    for (wrong, told) in [
+        (
+            "in_row: 0",
+            "`inference.caching.keepalive.in_row` must be from 1 to 24",
+        ),
+        (
+            "usd_per_day: -1",
+            "`inference.caching.keepalive.usd_per_day`",
+        ),
+    ] {
+        let yaml = format!("inference: {{ caching: {{ keepalive: {{ {wrong} }} }} }}");
+        let refused = check(&yaml, &[]).unwrap_err();
+        assert!(refused.contains(told), "{refused}");
+    }
+}
+
+#[test]
 fn the_environment_names_the_models_of_the_tiers_as_it_always_did() {
     let config = check(
         FULL,
