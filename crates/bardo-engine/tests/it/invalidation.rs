@@ -129,7 +129,10 @@ impl SecondLevel for Level {
         let done = if self.is_away.load(Ordering::Relaxed) {
             Err(Loss::Down)
         } else {
-            self.told.lock().unwrap().push(flush.clone());
+            self.told
+                .lock()
+                .expect("no thread panics")
+                .push(flush.clone());
             Ok(1)
         };
         Box::pin(std::future::ready(done))
@@ -159,14 +162,14 @@ async fn a_removal_that_the_level_behind_misses_is_told_once_it_is_back() {
     let done = engine.invalidate(&removals, FlushCause::Account).await;
     assert_eq!(done.second, Some(Err(Loss::Down)));
     assert_eq!(engine.follow_flushes().await, Err(Loss::Down));
-    assert!(level.told.lock().unwrap().is_empty());
+    assert!(level.told.lock().expect("no thread panics").is_empty());
 
     level.is_away.store(false, Ordering::Relaxed);
     for _ in 0..2 {
         assert_eq!(engine.follow_flushes().await, Ok(()));
     }
     assert_eq!(
-        *level.told.lock().unwrap(),
+        *level.told.lock().expect("no thread panics"),
         removals,
         "each once, in their order"
     );

@@ -35,15 +35,21 @@ impl Clock for Time {
     }
 }
 
+/// Account, result, tokens that were read, and cost of a keepalive call.
+type ToldCall = (String, &'static str, u64, Option<MicroUsd>);
+
 #[derive(Default)]
 struct Told {
     receipts: Mutex<Vec<Receipt>>,
-    calls: Mutex<Vec<(String, &'static str, u64, Option<MicroUsd>)>>,
+    calls: Mutex<Vec<ToldCall>>,
 }
 
 impl EventSink for Told {
     fn settled(&self, receipt: &Receipt) {
-        self.receipts.lock().unwrap().push(receipt.clone());
+        self.receipts
+            .lock()
+            .expect("no thread panics")
+            .push(receipt.clone());
     }
 
     fn attempt_failed(&self, _: &str, _: &str, _: &Fault) {}
@@ -51,7 +57,7 @@ impl EventSink for Told {
     fn kept_warm(&self, call: &KeepaliveCall<'_>) {
         let account = call.account.as_str().to_owned();
         let told = (account, call.result, call.tokens_read, call.cost);
-        self.calls.lock().unwrap().push(told);
+        self.calls.lock().expect("no thread panics").push(told);
     }
 }
 
@@ -142,7 +148,7 @@ impl Day {
     }
 
     fn receipts(&self, account: &str) -> Vec<Receipt> {
-        let all = self.told.receipts.lock().unwrap();
+        let all = self.told.receipts.lock().expect("no thread panics");
         let own = all.iter().filter(|one| one.account.as_str() == account);
         own.cloned().collect()
     }
@@ -176,7 +182,7 @@ async fn a_heartbeat_each_72_minutes_is_read_from_the_cache_and_costs_less_all_i
         assert_eq!(call.mode, PaymentMode::Owner);
         assert_eq!(call.amounts.charge, MicroUsd::ZERO);
     }
-    let told = kept.told.calls.lock().unwrap().clone();
+    let told = kept.told.calls.lock().expect("no thread panics").clone();
     for ((account, result, tokens, paid), call) in told.iter().zip(&calls) {
         assert_eq!((account.as_str(), *result), ("agent", "warm"));
         assert_eq!(*tokens, read(call));
