@@ -6,6 +6,7 @@ use bardo_profile::{Applied, Wanted};
 use bardo_router::{Candidate, Explanation, Route, RoutedCandidate};
 use bardo_types::Degradation;
 use bardo_types::chat::MarkPlan;
+use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
 
 use crate::call::Call;
@@ -15,6 +16,7 @@ use crate::header_lists::degraded_list;
 use crate::leg::{Grant, Leg};
 use crate::plan::{Plan, UnfitBackend};
 use crate::received::Received;
+use crate::reserve::whole_hold;
 use crate::routing::Question;
 use crate::shape::shape;
 
@@ -63,6 +65,8 @@ pub struct Explained {
     pub warnings: Vec<String>,
     /// What is decided of the provider's prompt cache.
     pub prompt_cache: ExplainedPromptCache,
+    /// The most that the caller's balance has to hold for the request; `None` where nothing is held.
+    pub hold: Option<MicroUsd>,
     /// Why the chosen backend could not be sent the request after all.
     pub refused: Option<EngineError>,
 }
@@ -96,6 +100,7 @@ impl Engine {
             legs: Vec::new(),
             warnings: Vec::new(),
             prompt_cache: ExplainedPromptCache::default(),
+            hold: None,
             refused: None,
         };
         match planned {
@@ -109,6 +114,7 @@ impl Engine {
     /// order in which they are tried.
     fn show(&self, call: &Call, mut plan: Plan, explained: &mut Explained) {
         explained.wanted = plan.routed().and_then(|routed| routed.wanted.clone());
+        explained.hold = whole_hold(call, &plan);
         let mut rejected = plan.take_rejected();
         explained.prompt_cache.affinity = plan.routed().and_then(|routed| routed.affinity.clone());
         let mut choices = Vec::new();

@@ -49,9 +49,10 @@ pub struct AnswerHead {
     pub cache_reason: Option<Cow<'static, str>>,
     /// The measures that made the answer cheaper.
     pub optimizations: Vec<Cow<'static, str>>,
-    /// The most that the answer can cost, where it is billed and the final figures are not known
-    /// yet.
+    /// The expected cost of the answer, where it is billed and the final figures are not known yet.
     pub estimate: Option<MicroUsd>,
+    /// The amount that is held for the answer, where the final figures are not known yet.
+    pub hold: Option<MicroUsd>,
     /// The final figures, where they are known at the start.
     pub figures: Option<Figures>,
     /// The account is not charged.
@@ -141,6 +142,9 @@ impl AnswerHead {
             estimate: record
                 .estimate()
                 .filter(|_| receipt.mode != PaymentMode::Direct),
+            hold: record
+                .hold()
+                .filter(|_| receipt.mode != PaymentMode::Direct && !receipt.is_found()),
             // Of a found answer they are known from the start.
             figures: receipt.is_found().then(|| Figures::of(receipt)),
             unbilled: !receipt.is_billed(),
@@ -156,6 +160,7 @@ impl AnswerHead {
         Self {
             figures: Some(Figures::of(receipt)),
             estimate: None,
+            hold: None,
             funds: receipt.amounts.balance,
             limits: record.admission_after_answer(),
             ..Self::begun(record)

@@ -529,6 +529,14 @@ fn worst_case(ask: &HoldQuery<'_>) -> Option<MicroUsd> {
     }
 }
 
+/// The most that the caller's balance has to hold for a plan; `None` where nothing is held.
+pub(crate) fn whole_hold(call: &Call, plan: &Plan) -> Option<MicroUsd> {
+    let Payer::Prepaid(_) = &call.principal().payer else {
+        return None;
+    };
+    worst_case(&ask(call, plan, &billed(call, plan)))
+}
+
 /// How far a hold lets the answer go.
 fn granted(call: &Call, held: &hold::HoldPlan) -> Grant {
     let choices = call.size().choices;

@@ -45,6 +45,7 @@ mod named {
         HeaderName::from_static(names::CACHE_SIMILARITY);
     pub(super) const CACHE_REASON: HeaderName = HeaderName::from_static(names::CACHE_REASON);
     pub(super) const COST_ESTIMATE: HeaderName = HeaderName::from_static(names::COST_ESTIMATE);
+    pub(super) const HOLD: HeaderName = HeaderName::from_static(names::HOLD);
     pub(super) const COST: HeaderName = HeaderName::from_static(names::COST);
     pub(super) const COST_USD: HeaderName = HeaderName::from_static(names::COST_USD);
     pub(super) const BILLED: HeaderName = HeaderName::from_static(names::BILLED);
@@ -151,6 +152,9 @@ pub(crate) fn describe(head: &AnswerHead, dialect: Dialect, headers: &mut Header
     if let Some(estimate) = head.estimate {
         show(headers, named::COST_ESTIMATE, estimate);
     }
+    if let Some(hold) = head.hold {
+        show(headers, named::HOLD, hold);
+    }
     if head.unbilled {
         headers.insert(named::BILLED, HeaderValue::from_static("no"));
     }
@@ -193,8 +197,8 @@ pub(crate) const LATE_TRAILERS: &str = "x-bardo-cost, x-bardo-cost-usd, x-bardo-
     x-bardo-spread, x-bardo-balance, x-bardo-model-requested, x-bardo-model, x-bardo-provider, \
     x-bardo-degraded, x-bardo-warnings, x-bardo-verification, x-bardo-tee, x-bardo-optimizations, \
     x-bardo-upstream-request-id, x-bardo-cache, x-bardo-cache-age, x-bardo-cache-similarity, \
-    x-bardo-cache-reason, x-bardo-cost-estimate, x-bardo-billed, \
-    x-bardo-price, x-bardo-balance-warning";
+    x-bardo-cache-reason, x-bardo-cost-estimate, x-bardo-hold, \
+    x-bardo-billed, x-bardo-price, x-bardo-balance-warning";
 
 /// Whether the caller takes trailers.
 pub(crate) fn takes_trailers(headers: &HeaderMap) -> bool {

@@ -16,6 +16,7 @@ use bardo_types::error_code::ErrorCode;
 use bardo_types::feature::Feature;
 use bardo_types::intent::{Intent, Quality};
 use bardo_types::model::{Dialect, Effort, Tier};
+use bardo_types::money::MicroUsd;
 use bardo_types::privacy::TeeEvidence;
 use bardo_types::subsystem::Subsystem;
 use http::header::{ACCEPT, HeaderMap};
@@ -43,6 +44,8 @@ pub(crate) struct View<'a> {
     pub(crate) passed_over: &'a [String],
     /// The decisions about the provider's prompt cache.
     pub(crate) prompt_cache: &'a ExplainedPromptCache,
+    /// The most that the caller's balance has to hold.
+    pub(crate) hold: Option<MicroUsd>,
     /// Why the chosen backend could not be sent the request after all, with the stable code.
     pub(crate) refused: Option<(ErrorCode, &'a str)>,
 }
@@ -110,6 +113,7 @@ pub(crate) fn shown<T>(
         degraded: &explained.degraded,
         passed_over: &explained.warnings,
         prompt_cache: &explained.prompt_cache,
+        hold: explained.hold,
         refused: refused
             .as_ref()
             .map(|problem| (problem.code, &*problem.fault.message)),
@@ -204,6 +208,7 @@ fn resolution(view: &View<'_>) -> Value {
         "features": features,
         "degraded": degraded,
         "estimated_cost_usd": choice.estimated_cost.map(|cost| cost.to_string()),
+        "hold_usd": view.hold.map(|hold| hold.to_string()),
         "tier": choice.candidate.entry.tier.map(Tier::as_str),
         "security_class": choice.security.as_str(),
         "tee": choice.tee.map(TeeEvidence::as_str),

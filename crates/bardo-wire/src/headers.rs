@@ -41,8 +41,10 @@ pub const COST_USD: &str = "x-bardo-cost-usd";
 pub const BILLED: &str = "x-bardo-billed";
 /// `unknown` where no price of the model is known, so that its cost is not known either.
 pub const PRICE: &str = "x-bardo-price";
-/// The most that the answer can cost, in decimal USD, where the cost is not known at its start.
+/// The expected cost of the answer in decimal USD, where the cost is not known at its start.
 pub const COST_ESTIMATE: &str = "x-bardo-cost-estimate";
+/// The amount in decimal USD that is held of the balance when the answer begins.
+pub const HOLD: &str = "x-bardo-hold";
 /// Difference to the list price where the answer was cheaper, in decimal USD.
 pub const SAVINGS: &str = "x-bardo-savings";
 /// Addition to the provider's cost, in decimal USD.

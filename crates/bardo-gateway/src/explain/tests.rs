@@ -46,6 +46,7 @@ fn view(explanation: &Explanation) -> View<'_> {
         degraded: &[],
         passed_over: &[],
         prompt_cache: &NO_CACHE,
+        hold: None,
         refused: None,
     }
 }

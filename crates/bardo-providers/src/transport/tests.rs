@@ -155,3 +155,23 @@ async fn a_connector_is_asked_for_every_new_connection() {
     let body = answer.into_body().collect().await.unwrap().to_bytes();
     assert_eq!(body, "provider.test:4433");
 }
+
+#[test]
+fn an_idle_connection_is_left_before_its_server_closes_it() {
+    let patience = |host: &str, said: &[&'static str]| {
+        let mut headers = http::HeaderMap::new();
+        for value in said {
+            headers.append("keep-alive", http::HeaderValue::from_static(value));
+        }
+        super::pool::patience(&origin(host, 443), &headers).as_secs()
+    };
+    let (other, known) = ("models.example", "api.openai.com");
+    assert_eq!(patience(other, &[]), 4, "many servers close after 5 s");
+    assert_eq!(patience(known, &[]), 30);
+    assert_eq!(patience(other, &["timeout=5"]), 4);
+    assert_eq!(patience(other, &["max=100, Timeout = 20"]), 19);
+    assert_eq!(patience(other, &["timeout=600"]), 30);
+    assert_eq!(patience(other, &["timeout=0"]), 0);
+    assert_eq!(patience(known, &["timeout=5"]), 4);
+    assert_eq!(patience(other, &["timeout=soon"]), 4);
+}

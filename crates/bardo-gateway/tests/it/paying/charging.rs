@@ -301,7 +301,10 @@ fn an_estimate_is_what_is_expected_and_not_what_is_held() {
     let estimate = || {
         let body = Caller::Chat.request("m-chat", "Hello", true);
         let answer = gateway.send(&key.ask(Caller::Chat, &body));
-        micro_of(&json!(header(&answer, "x-bardo-cost-estimate")))
+        let held = micro(header(&answer, "x-bardo-hold"));
+        let estimate = micro_of(&json!(header(&answer, "x-bardo-cost-estimate")));
+        assert!(held > estimate, "{held} {estimate}");
+        estimate
     };
     // Nothing is known yet: a short answer. Its 32,768 tokens at most would be 0.3 USD.
     let first = estimate();
@@ -309,6 +312,14 @@ fn an_estimate_is_what_is_expected_and_not_what_is_held() {
     // 97 tokens of output are 0.000905 USD.
     let next = estimate();
     assert!((900..1_100).contains(&next), "{next}");
+    // A dry run shows both: 4,096 tokens of output, and 32,768.
+    let body = Caller::Chat.request("m-chat", "Hello", false);
+    let request = crate::http::Request::json("/v1/route/explain", &body);
+    let shown = gateway.send(&key.sign(request)).json();
+    let expected = micro_of(&shown["resolution"]["estimated_cost_usd"]);
+    let held = micro_of(&shown["resolution"]["hold_usd"]);
+    assert!((30_000..40_000).contains(&expected), "{shown}");
+    assert!((290_000..400_000).contains(&held), "{shown}");
 }
 
 #[test]

@@ -49,7 +49,28 @@ fn a_backend_that_is_not_billed_costs_a_caller_nothing() {
     assert_eq!((stand.spent, stand.held), (0, 0));
     let usage = gateway.send(&key.get("/v1/usage")).json();
     assert_eq!(usage["total"]["requests"], 6, "{usage}");
+    let metrics = crate::http::Request::get("/metrics").send(gateway.admin);
+    let cost = "kind=\"direct_cost\"} 11280";
+    assert!(metrics.text().contains(cost), "{}", metrics.text());
     till.verify();
+}
+
+#[test]
+fn caps_do_not_count_what_is_not_billed_and_rates_do() {
+    let maker = maker::maker();
+    let mut config = maker::billed(&maker);
+    for key in config["providers"]["direct"]["keys"]
+        .as_array_mut()
+        .expect("keys")
+    {
+        key.as_object_mut().expect("an object").remove("bill");
+    }
+    let till = Till::new(config);
+    let key = till.key(&["--scope", "spend-day=0.000001", "--scope", "rpm=2"]);
+    let gateway = till.open();
+    let body = Caller::Chat.request("m-chat", "Hello", false);
+    let statuses = [(); 3].map(|()| gateway.send(&key.ask(Caller::Chat, &body)).status());
+    assert_eq!(statuses, [200, 200, 429]);
 }
 
 /// What the operator's own requests are told and leave behind.

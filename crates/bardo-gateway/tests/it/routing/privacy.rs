@@ -425,6 +425,17 @@ fn openrouter_is_told_to_leave_out_providers_that_keep_what_should_be_private() 
     receipt(&gateway, &ask(&gateway, Caller::Chat, "bardo/auto", &tick));
     let entry = sandbox.only_entry();
     assert!(!entry["body"].as_str().expect("a body").contains("zdr"));
+    // A person waits for it.
+    sandbox.forget();
+    let person = json!({ "subsystem": "operator" });
+    receipt(
+        &gateway,
+        &ask(&gateway, Caller::Chat, "bardo/auto", &person),
+    );
+    let entry = sandbox.only_entry();
+    let sent: serde_json::Value =
+        serde_json::from_str(entry["body"].as_str().expect("a body")).expect("JSON");
+    assert_eq!(sent["provider"]["sort"], "throughput", "{sent}");
 }
 
 #[test]
