@@ -163,7 +163,8 @@ fn an_idle_connection_is_left_before_its_server_closes_it() {
         for value in said {
             headers.append("keep-alive", http::HeaderValue::from_static(value));
         }
-        super::pool::patience(&origin(host, 443), &headers).as_secs()
+        let base = BaseUrl::parse(&format!("https://{host}")).unwrap();
+        super::pool::patience(&Origin::new(&base, false), &headers).as_secs()
     };
     let (other, known) = ("models.example", "api.openai.com");
     assert_eq!(patience(other, &[]), 4, "many servers close after 5 s");
