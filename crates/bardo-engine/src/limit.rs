@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bardo_access::{KeyLimits, LimitRequest};
+use bardo_access::{Admission, KeyLimits, LimitRequest};
 
 use crate::cache_slot::CacheSlot;
 use crate::call::Call;
@@ -132,16 +132,7 @@ impl Engine {
                 slot: None,
             });
         };
-        let admission = self
-            .services
-            .limits
-            .admit(request.clone())
-            .await
-            .map_err(|throttled| EngineError::Throttled {
-                throttled: Box::new(throttled),
-                allowance: request.allowance.map(|allowance| allowance.tokens),
-                at_ms: request.now_ms,
-            })?;
+        let admission = self.admit(&request).await?;
         let record = life.record_mut();
         record.admitted(request, admission);
         record.passed(Passed::Limits);
@@ -149,6 +140,31 @@ impl Engine {
             call,
             life,
             slot: None,
+        })
+    }
+
+    /// Counts a request that is answered without a call as one request of no tokens.
+    ///
+    /// # Errors
+    /// When the caller's limit of requests is reached.
+    pub(crate) async fn limit_replay(&self, call: &Call) -> Result<(), EngineError> {
+        if let Some(request) = self.limit_request(call) {
+            let request = LimitRequest {
+                tokens: 0,
+                allowance: None,
+                ..request
+            };
+            self.admit(&request).await?;
+        }
+        Ok(())
+    }
+
+    async fn admit(&self, request: &LimitRequest) -> Result<Admission, EngineError> {
+        let admitted = self.services.limits.admit(request.clone()).await;
+        admitted.map_err(|throttled| EngineError::Throttled {
+            throttled: Box::new(throttled),
+            allowance: request.allowance.map(|allowance| allowance.tokens),
+            at_ms: request.now_ms,
         })
     }
 

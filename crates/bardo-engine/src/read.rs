@@ -175,7 +175,7 @@ fn check_conversation(dialect: Dialect, top: &TopLevel<'_>) -> Result<(), BadReq
             Err(BadRequest::new(key, message).unreadable())
         }
         [] | [b'{', .., b'}'] => Ok(()),
-        _ => wrong(&format!("`{key}`, with an object as each entry,")),
+        _ => wrong(&format!("each entry of `{key}` must be an object; `{key}`")),
     }
 }
 

@@ -69,15 +69,16 @@ impl Engine {
         Ok(self.relay(delivering).await?)
     }
 
-    /// Checks that a request could be served: that it is well formed, and that its caller may use a
-    /// backend for it. Has no effect.
+    /// Checks that an answer which was given before may be given again: that the request is well
+    /// formed, that its caller may use a backend for it, and that the caller's requests per minute
+    /// allow it. It counts as one request.
     ///
     /// # Errors
     /// As [`Engine::answer`] would refuse it before anything is held.
-    pub fn check(&self, received: Received) -> Result<(), EngineError> {
+    pub async fn check_replay(&self, received: Received) -> Result<(), EngineError> {
         let call = self.read(received)?;
         self.plan_for(&call, &mut bardo_router::Router::route)?;
-        Ok(())
+        self.limit_replay(&call).await
     }
 
     pub(crate) fn note_failure(&self, call: &Call, backend: &str, fault: &Fault) {

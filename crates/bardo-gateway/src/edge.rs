@@ -318,7 +318,8 @@ impl Edge {
             IdempotencyOutcome::Replay(kept) => {
                 // Another key of the account may not be allowed what the first one was.
                 let received = received(caller, task, headers, body, principal);
-                self.engine.check(received).map_err(Problem::from)?;
+                let checked = self.engine.check_replay(received).await;
+                checked.map_err(Problem::from)?;
                 let answer = self.engine.replay(&kept);
                 replayed(answer, caller.dialect, Behind::of(headers))
             }

@@ -59,9 +59,8 @@ pub(crate) fn check(request: &ChatRequest, dialect: Dialect) -> Result<(), BadRe
 
 fn refusal(dialect: Dialect, block: &ServerBlock, known: &str, place: String) -> BadRequest {
     let kind: String = block.kind.chars().take(KIND_CHARS).collect();
-    let message = format!(
-        "`{kind}` is no type of content part that can be translated for this model; use {known}"
-    );
+    let message =
+        format!("the content part `{kind}` cannot be translated for this model; use {known}");
     // Neighboring items are joined while they are read, so an index could be another item's.
     let param = match dialect {
         Dialect::Responses if place.starts_with('.') => "input".to_owned(),

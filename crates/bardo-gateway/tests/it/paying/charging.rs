@@ -338,6 +338,24 @@ fn little_money_is_announced() {
 }
 
 #[test]
+fn a_replay_counts_as_a_request_of_its_key() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    let key = till.key(&["--deposit-usd", "5", "--scope", "rpm=2"]);
+    let gateway = till.open();
+    let body = Caller::Chat.request("m-chat", "Hello", false);
+    let ask = || {
+        let request = key.ask(Caller::Chat, &body);
+        gateway.send(&request.with("Idempotency-Key", "same"))
+    };
+    assert_eq!(
+        [ask().status(), ask().status(), ask().status()],
+        [200, 200, 429]
+    );
+    assert_eq!(maker.got().len(), 1);
+}
+
+#[test]
 fn a_replay_is_for_keys_that_may_ask_for_it() {
     let maker = maker::maker();
     let till = Till::new(maker::billed(&maker));
