@@ -10,7 +10,6 @@ use bardo_router::{
 use bardo_types::chat::ChatRequest;
 use bardo_types::feature::Feature;
 use bardo_types::hints::RouteHints;
-use bardo_types::intent::{Intent, Quality};
 use bardo_types::model::Effort;
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::{SecurityClass, TaskClass};
@@ -235,7 +234,7 @@ impl Engine {
         }
         if automatic {
             for choice in &mut choices {
-                as_variant(question, subsystem.as_deref(), &intent, choice);
+                as_variant(question, subsystem.as_deref(), choice);
             }
         }
         let owner = subsystem
@@ -350,7 +349,6 @@ fn carry_citations(wanted: &Wanted, choices: &mut [RoutedCandidate]) {
 fn as_variant(
     question: &Question<'_>,
     subsystem: Option<&Subsystem>,
-    intent: &Intent,
     choice: &mut RoutedCandidate,
 ) {
     let Candidate { backend, entry } = &choice.candidate;
@@ -358,15 +356,10 @@ fn as_variant(
         model: &entry.upstream_id,
         group: subsystem.map(|row| row.group.as_str()),
         interactive: subsystem.is_some_and(|row| row.interactive),
-        batch: false,
-        minimum_quality: intent.quality == Quality::Minimum,
-        // Free models are rows of their own in OpenRouter's list.
-        free_allowed: false,
-        free_listed: false,
         chosen: !question.snapshot.router.policy().variants,
     };
     let service = question.snapshot.endpoints[*backend].service;
-    choice.sort = variant(service, &facts).and_then(Variant::sort);
+    choice.sort = variant(service, &facts).map(Variant::sort);
 }
 
 /// Whether the caller's profile, or the owner's for the caller's subsystem, insists on attested

@@ -2,37 +2,24 @@
 
 use bardo_types::model::Service;
 
-/// A way in which `OpenRouter` orders the providers of one model: the suffixes of model ids in its documentation.
+/// A way in which `OpenRouter` orders the providers of one model; its documentation names them as
+/// suffixes of model ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
     /// The quickest provider first.
     Nitro,
     /// The cheapest provider first.
     Floor,
-    /// The providers that take nothing, and no other.
-    Free,
 }
 
 impl Variant {
-    /// Suffix of the model's name.
-    #[must_use]
-    pub const fn suffix(self) -> &'static str {
-        match self {
-            Self::Nitro => ":nitro",
-            Self::Floor => ":floor",
-            Self::Free => ":free",
-        }
-    }
-
     /// The value of OpenRouter's `provider.sort` for this variant, for a translated body. The name
-    /// of the model stays unchanged, so that its prices and answers are found. `None` for `:free`,
-    /// which is a model of its own.
+    /// of the model stays unchanged, so that its prices and answers are found.
     #[must_use]
-    pub const fn sort(self) -> Option<&'static str> {
+    pub const fn sort(self) -> &'static str {
         match self {
-            Self::Nitro => Some("throughput"),
-            Self::Floor => Some("price"),
-            Self::Free => None,
+            Self::Nitro => "throughput",
+            Self::Floor => "price",
         }
     }
 }
@@ -46,14 +33,6 @@ pub struct VariantFacts<'a> {
     pub group: Option<&'a str>,
     /// A person waits for the answer.
     pub interactive: bool,
-    /// The caller would wait a day for it.
-    pub batch: bool,
-    /// Anything that answers will do.
-    pub minimum_quality: bool,
-    /// Free models may be used.
-    pub free_allowed: bool,
-    /// `OpenRouter` lists this model with `:free` behind it.
-    pub free_listed: bool,
     /// The caller chose a variant, or an order of providers, itself.
     pub chosen: bool,
 }
@@ -76,10 +55,7 @@ pub fn variant(service: Service, facts: &VariantFacts<'_>) -> Option<Variant> {
     if facts.interactive {
         return Some(Variant::Nitro);
     }
-    if facts.minimum_quality && facts.free_allowed && facts.free_listed {
-        return Some(Variant::Free);
-    }
-    let is_patient = facts.batch || facts.group.is_some_and(|group| PATIENT.contains(&group));
+    let is_patient = facts.group.is_some_and(|group| PATIENT.contains(&group));
     is_patient.then_some(Variant::Floor)
 }
 
@@ -100,12 +76,6 @@ mod tests {
     fn every_kind_of_request_gets_its_variant() {
         let dream = VariantFacts {
             group: Some("dream"),
-            ..facts()
-        };
-        let free = VariantFacts {
-            minimum_quality: true,
-            free_allowed: true,
-            free_listed: true,
             ..facts()
         };
         let rows = [
@@ -131,63 +101,11 @@ mod tests {
                 },
                 Some(Variant::Nitro),
             ),
-            (
-                VariantFacts {
-                    interactive: true,
-                    ..free
-                },
-                Some(Variant::Nitro),
-            ),
             (dream, Some(Variant::Floor)),
-            (
-                VariantFacts {
-                    batch: true,
-                    ..facts()
-                },
-                Some(Variant::Floor),
-            ),
             (
                 VariantFacts {
                     group: Some("batch_dream"),
                     ..facts()
-                },
-                Some(Variant::Floor),
-            ),
-            (free, Some(Variant::Free)),
-            (
-                VariantFacts {
-                    group: Some("dream"),
-                    ..free
-                },
-                Some(Variant::Free),
-            ),
-            // Free of charge is only what is listed, allowed and good enough.
-            (
-                VariantFacts {
-                    free_listed: false,
-                    ..free
-                },
-                None,
-            ),
-            (
-                VariantFacts {
-                    free_allowed: false,
-                    ..free
-                },
-                None,
-            ),
-            (
-                VariantFacts {
-                    minimum_quality: false,
-                    ..free
-                },
-                None,
-            ),
-            (
-                VariantFacts {
-                    group: Some("dream"),
-                    free_allowed: false,
-                    ..free
                 },
                 Some(Variant::Floor),
             ),
@@ -242,12 +160,8 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_has_a_suffix_and_where_it_is_an_order_its_name() {
-        let all = [Variant::Nitro, Variant::Floor, Variant::Free];
-        assert_eq!(all.map(Variant::suffix), [":nitro", ":floor", ":free"]);
-        assert_eq!(
-            all.map(Variant::sort),
-            [Some("throughput"), Some("price"), None]
-        );
+    fn a_variant_is_an_order_of_providers() {
+        let all = [Variant::Nitro, Variant::Floor];
+        assert_eq!(all.map(Variant::sort), ["throughput", "price"]);
     }
 }

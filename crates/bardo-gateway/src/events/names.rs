@@ -1,7 +1,7 @@
 //! What events there are, and which of them a reader wants.
 
 /// Every event that this gateway tells, by its one name.
-pub(crate) const NAMES: [&str; 26] = [
+pub(crate) const NAMES: [&str; 27] = [
     "inference.start",
     "provider.feature_negotiated",
     "provider.resolved",
@@ -20,6 +20,7 @@ pub(crate) const NAMES: [&str; 26] = [
     "inference.schema_fallback",
     "inference.schema_validated",
     "inference.verification",
+    "inference.web_search_used",
     "inference.token",
     "inference.end",
     "routing.warning",

@@ -26,6 +26,7 @@ pub(crate) fn told(receipt: &Receipt, owner_message: Option<&str>) -> Vec<(&'sta
         all.push(("routing.warning", event));
     }
     cached(receipt, &mut all);
+    searched(receipt, &mut all);
     if let Some(routing) = routing {
         schema(receipt, routing, &mut all);
         for warning in &routing.warnings {
@@ -207,6 +208,20 @@ fn fallbacks(receipt: &Receipt, all: &mut Vec<Told>) {
                 }),
             ));
         }
+    }
+}
+
+/// Tells that the web was searched. What was searched for is not told.
+fn searched(receipt: &Receipt, all: &mut Vec<Told>) {
+    let usage = receipt.usage.as_ref();
+    if let Some(searches) = usage
+        .and_then(|usage| usage.web_searches)
+        .filter(|&n| n > 0)
+    {
+        all.push((
+            "inference.web_search_used",
+            json!({ "subsystem": subsystem(receipt), "searches": searches }),
+        ));
     }
 }
 

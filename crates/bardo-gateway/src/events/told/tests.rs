@@ -15,7 +15,9 @@ fn events(receipt: &Receipt, message: Option<&str>) -> Vec<(&'static str, Value)
 
 #[test]
 fn a_receipt_with_everything_tells_every_event_in_order() {
-    let all = events(&sample(), Some("Dream used m on b"));
+    let mut receipt = sample();
+    receipt.usage.as_mut().unwrap().web_searches = Some(2);
+    let all = events(&receipt, Some("Dream used m on b"));
     let told: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
     assert_eq!(
         told,
@@ -30,6 +32,7 @@ fn a_receipt_with_everything_tells_every_event_in_order() {
             "inference.cache_hit",
             "inference.cache_stats",
             "inference.reasoning_captured",
+            "inference.web_search_used",
             "inference.schema_fallback",
             "inference.schema_validated",
             "routing.warning",
