@@ -30,6 +30,23 @@ pub(crate) fn refuse_threads(
         .into())
 }
 
+/// Conversations are stored at OpenAI alone; another model would answer without their items.
+pub(crate) fn refuse_conversations(
+    call: &Call,
+    endpoint: &Endpoint,
+    dialect: Dialect,
+) -> Result<(), BadRequest> {
+    let stores = dialect == Dialect::Responses && endpoint.service == Service::OpenAi;
+    let asks = call.dialect() == Dialect::Responses
+        && !call.request_body().goes_on_from_here()
+        && (call.top().get("conversation")).is_some_and(|json| json != "null");
+    if stores || !asks {
+        return Ok(());
+    }
+    let message = "this model's provider does not store conversations; remove `conversation` and send its items in `input`, or continue with `previous_response_id`";
+    Err(BadRequest::new("conversation", message))
+}
+
 /// Whether the history holds what the gateway put there and this provider must not see: state in
 /// the gateway's own wrapping, or thinking in members that are not this provider's. Such a request
 /// is read and written anew even where the dialects match.

@@ -19,7 +19,8 @@ fn is_own(rated: &RatedCandidate) -> bool {
 
 impl Ranking<'_> {
     /// Puts each own backend that has a chosen model in front of the seller that was chosen for it.
-    /// A seller that the owner's order for the subsystem names keeps its place.
+    /// A seller keeps its place if the owner's order of backends has it first, or if the order for
+    /// the subsystem names it.
     pub(crate) fn put_own_keys_first(
         &self,
         seen: &mut [RankedCandidate],
@@ -47,6 +48,12 @@ impl Ranking<'_> {
         first
     }
 
+    /// A price that nobody knows does not count: such a backend serves its owner alone.
+    fn is_no_dearer(&self, ours: &RatedCandidate, theirs: &RatedCandidate) -> bool {
+        let facts = &self.request.facts;
+        ours.entry().price.is_none() || ours.blended_for(facts) <= theirs.blended_for(facts)
+    }
+
     fn is_listed(&self, rated: &RatedCandidate) -> bool {
         let backend = BackendName::parse(&self.backends[rated.candidate.backend].name);
         self.route.iter().any(|listed| backend.is_meant_by(listed))
@@ -72,6 +79,8 @@ impl Ranking<'_> {
             .zip(limit)
             .is_some_and(|(takes, limit)| takes > limit);
         is_own(ours)
+            && ours.candidate.backend < theirs.candidate.backend
+            && self.is_no_dearer(ours, theirs)
             && normalize(&ours.entry().id) == normalize(&theirs.entry().id)
             && (self.request.own_keys)(&ours.candidate)
             && own.reasons.within(ROLES)

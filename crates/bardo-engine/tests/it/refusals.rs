@@ -44,6 +44,24 @@ async fn a_thread_stays_with_the_provider_that_keeps_threads() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_another_company_stores_is_not_answered_without_its_items() {
+    let bench = Bench::start();
+    let conversation = |model: &str, id: Value| {
+        let mut body = prompt(Dialect::Responses, model, "Hi");
+        body["conversation"] = id;
+        body
+    };
+    for id in [json!("conv_1"), json!({ "id": "conv_1" })] {
+        let body = conversation("claude-sonnet-5-5", id);
+        let (param, _) = refused(bench.ask(Dialect::Responses, &body).await);
+        assert_eq!(param, "conversation");
+    }
+    assert_eq!(bench.received().await, [""; 0]);
+    let without = conversation("claude-sonnet-5-5", Value::Null);
+    assert!(bench.ask(Dialect::Responses, &without).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_part_that_translation_does_not_know_is_refused_by_its_place() {
     let bench = Bench::start();
     let asking = |content: Value| {

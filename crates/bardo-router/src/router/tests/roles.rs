@@ -476,8 +476,8 @@ fn an_own_key_with_the_chosen_model_answers_in_place_of_a_seller() {
     let claude = [Feature::Citations, Feature::InterleavedThinking];
     let with = |features: &[Feature], policy: Policy| {
         let models = vec![offering(model("claude-sonnet", STRONG, 88, 600), features)];
-        let mut all = everybody();
-        all.push(("direct/anthropic", Service::Anthropic, models));
+        let mut all = vec![("direct/anthropic", Service::Anthropic, models)];
+        all.extend(everybody());
         router(all, policy)
     };
     let mut ask = Ask::default();
@@ -501,14 +501,19 @@ fn an_own_key_with_the_chosen_model_answers_in_place_of_a_seller() {
 }
 
 #[test]
-fn an_own_key_is_not_preferred_where_it_is_down_or_the_owner_lists_the_seller() {
+fn an_own_key_is_not_preferred_where_it_is_down_or_dearer_or_the_owner_lists_the_seller() {
     let claude = [Feature::Citations, Feature::InterleavedThinking];
     let models = vec![offering(model("claude-opus", FRONTIER, 95, 1_000), &claude)];
-    let mut all = everybody();
-    all.push(("direct/anthropic", Service::Anthropic, models));
+    let direct = ("direct/anthropic", Service::Anthropic, models);
+    let mut all = vec![direct.clone()];
+    all.extend(everybody());
     let mut ask = Ask::of("thought");
     ask.hints.intent.quality = Some(Quality::Maximum);
     let maker = "direct/anthropic/claude-opus";
+    let mut behind = everybody();
+    behind.push(direct);
+    let behind = own(&router(behind, Policy::default()), &ask, &|_| true);
+    assert_eq!(behind[0], "blockrun/claude-opus", "the owner's order");
     let usual = router(all.clone(), Policy::default());
     assert_eq!(own(&usual, &ask, &|_| true)[0], maker);
     let listed = Policy {
@@ -517,7 +522,12 @@ fn an_own_key_is_not_preferred_where_it_is_down_or_the_owner_lists_the_seller() 
     };
     let listed = own(&router(all, listed), &ask, &|_| true);
     assert_eq!(listed[0], "blockrun/claude-opus", "{listed:?}");
-    let down = Down(&[6]);
+    let dear = vec![offering(model("claude-opus", FRONTIER, 95, 1_001), &claude)];
+    let mut dearer = vec![("direct/anthropic", Service::Anthropic, dear)];
+    dearer.extend(everybody());
+    let dearer = own(&router(dearer, Policy::default()), &ask, &|_| true);
+    assert_eq!(dearer[0], "blockrun/claude-opus", "{dearer:?}");
+    let down = Down(&[0]);
     ask.health = &down;
     assert_ne!(own(&usual, &ask, &|_| true)[0], maker);
 }
