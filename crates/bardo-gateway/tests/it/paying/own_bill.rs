@@ -1,24 +1,28 @@
 //! Who pays the provider itself is charged nothing: the operator, and callers of backends that are
 //! not billed.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::paying::maker;
 use crate::paying::till::{Till, header, micro_of};
 use crate::rig::Gateway;
+use crate::scripted::Scripted;
 use crate::sse::{Caller, without_figures};
+
+/// The backends of the maker, of which none is billed.
+fn unbilled(maker: &Scripted) -> Value {
+    let mut config = maker::billed(maker);
+    let keys = config["providers"]["direct"]["keys"].as_array_mut();
+    for key in keys.expect("keys") {
+        key.as_object_mut().expect("an object").remove("bill");
+    }
+    config
+}
 
 #[test]
 fn a_backend_that_is_not_billed_costs_a_caller_nothing() {
     let maker = maker::maker();
-    let mut config = maker::billed(&maker);
-    for key in config["providers"]["direct"]["keys"]
-        .as_array_mut()
-        .expect("keys")
-    {
-        key.as_object_mut().expect("an object").remove("bill");
-    }
-    let till = Till::new(config);
+    let till = Till::new(unbilled(&maker));
     // It has no money at all.
     let key = till.key(&[]);
     let gateway = till.open();
@@ -58,14 +62,7 @@ fn a_backend_that_is_not_billed_costs_a_caller_nothing() {
 #[test]
 fn caps_do_not_count_what_is_not_billed_and_rates_do() {
     let maker = maker::maker();
-    let mut config = maker::billed(&maker);
-    for key in config["providers"]["direct"]["keys"]
-        .as_array_mut()
-        .expect("keys")
-    {
-        key.as_object_mut().expect("an object").remove("bill");
-    }
-    let till = Till::new(config);
+    let till = Till::new(unbilled(&maker));
     let key = till.key(&["--scope", "spend-day=0.000001", "--scope", "rpm=2"]);
     let gateway = till.open();
     let body = Caller::Chat.request("m-chat", "Hello", false);
