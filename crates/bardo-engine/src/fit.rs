@@ -8,43 +8,32 @@ use bardo_wire::codec::BadRequest;
 use bardo_wire::{chat, envelope, responses, textual};
 
 use crate::call::Call;
-use crate::error::EngineError;
 
-/// Threads keep a conversation in Anthropic's own store; nobody else can go on from there. The
-/// code makes its SDKs send the whole conversation instead.
-pub(crate) fn refuse_threads(
-    call: &Call,
-    endpoint: &Endpoint,
-    dialect: Dialect,
-) -> Result<(), EngineError> {
-    let keeps_threads = dialect == Dialect::Anthropic && endpoint.service == Service::Anthropic;
-    let asks = call.dialect() == Dialect::Anthropic
-        && call.top().get("thread").is_some_and(|json| json != "null");
-    if keeps_threads || !asks {
-        return Ok(());
-    }
-    let message =
-        "this model's provider stores no threads; remove `thread` and send the whole conversation";
-    Err(BadRequest::new("thread", message)
-        .with_code("thread_unsupported_request")
-        .into())
-}
-
-/// Conversations are stored at OpenAI alone; another model would answer without their items.
-pub(crate) fn refuse_conversations(
+/// Threads are stored at Anthropic and conversations at OpenAI; another provider would answer
+/// without their items. The code of a refused thread makes Anthropic's SDKs send the whole
+/// conversation instead.
+pub(crate) fn refuse_stored_history(
     call: &Call,
     endpoint: &Endpoint,
     dialect: Dialect,
 ) -> Result<(), BadRequest> {
-    let stores = dialect == Dialect::Responses && endpoint.service == Service::OpenAi;
-    let asks = call.dialect() == Dialect::Responses
-        && !call.request_body().goes_on_from_here()
-        && (call.top().get("conversation")).is_some_and(|json| json != "null");
-    if stores || !asks {
+    let (member, keeper) = match call.dialect() {
+        Dialect::Anthropic => ("thread", Service::Anthropic),
+        Dialect::Responses => ("conversation", Service::OpenAi),
+        Dialect::Chat | Dialect::Completions | Dialect::Gemini => return Ok(()),
+    };
+    let is_kept = dialect == call.dialect() && endpoint.service == keeper
+        || call.request_body().goes_on_from_here();
+    if is_kept || call.top().get(member).is_none_or(|json| json == "null") {
         return Ok(());
     }
-    let message = "this model's provider does not store conversations; remove `conversation` and send its items in `input`, or continue with `previous_response_id`";
-    Err(BadRequest::new("conversation", message))
+    Err(if keeper == Service::Anthropic {
+        let message = "this model's provider stores no threads; remove `thread` and send the whole conversation";
+        BadRequest::new(member, message).with_code("thread_unsupported_request")
+    } else {
+        let message = "this model's provider does not store conversations; remove `conversation` and send its items in `input`, or continue with `previous_response_id`";
+        BadRequest::new(member, message)
+    })
 }
 
 /// Whether the history holds what the gateway put there and this provider must not see: state in

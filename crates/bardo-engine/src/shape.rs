@@ -20,7 +20,7 @@ use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use crate::call::Call;
 use crate::error::EngineError;
 use crate::fit::{
-    forces_a_tool, is_relayed, refuse_conversations, refuse_foreign_blocks_alone, refuse_threads,
+    forces_a_tool, is_relayed, refuse_foreign_blocks_alone, refuse_stored_history,
     refuse_unseen_images,
 };
 use crate::leg::{Grant, Leg, Settings};
@@ -91,8 +91,7 @@ pub(crate) fn shape(
     memory: &Memory,
 ) -> Result<Shaped, EngineError> {
     let target = target(call, leg)?;
-    refuse_threads(call, &leg.endpoint, leg.dialect)?;
-    refuse_conversations(call, &leg.endpoint, leg.dialect)?;
+    refuse_stored_history(call, &leg.endpoint, leg.dialect)?;
     let rendered = match &leg.settings {
         Settings::Edits(edits, _) => relayed(call, leg, grant, edits.clone()),
         Settings::Untouched if is_relayed(call, &leg.candidate, &leg.endpoint, leg.dialect) => {

@@ -53,8 +53,10 @@ async fn a_conversation_that_another_company_stores_is_not_answered_without_its_
     };
     for id in [json!("conv_1"), json!({ "id": "conv_1" })] {
         let body = conversation("claude-sonnet-5-5", id);
-        let (param, _) = refused(bench.ask(Dialect::Responses, &body).await);
-        assert_eq!(param, "conversation");
+        for task in [Task::Generate, Task::CountTokens] {
+            let (param, _) = refused(bench.task(task, Dialect::Responses, &body).await);
+            assert_eq!(param, "conversation");
+        }
     }
     assert_eq!(bench.received().await, [""; 0]);
     let without = conversation("claude-sonnet-5-5", Value::Null);
