@@ -64,6 +64,14 @@ fn the_two_requests_of_the_documentation_show_a_hit_in_the_sandbox() {
     }
 }
 
+/// The answer to the first question, which nothing is stored for.
+fn ask_first(gateway: &Gateway) -> Answer {
+    let first = ask(gateway, Caller::Chat, "How do I turn on night mode?", false);
+    let place = first.header("x-bardo-cache");
+    assert_eq!(place, Some("miss"), "{}", first.text());
+    first
+}
+
 #[test]
 fn a_question_in_other_words_is_answered_and_its_opposite_is_refused_and_explained() {
     let sandbox = Sandbox::start();
@@ -71,18 +79,7 @@ fn a_question_in_other_words_is_answered_and_its_opposite_is_refused_and_explain
     let cold = Request::get("/health/ready").send(gateway.admin).json();
     assert_eq!(cold["embedding"]["model"], "all-MiniLM-L6-v2", "{cold}");
     assert_eq!(cold["embedding"]["state"], "cold", "{cold}");
-    let first = ask(
-        &gateway,
-        Caller::Chat,
-        "How do I turn on night mode?",
-        false,
-    );
-    assert_eq!(
-        first.header("x-bardo-cache"),
-        Some("miss"),
-        "{}",
-        first.text()
-    );
+    let first = ask_first(&gateway);
     assert_eq!(first.header("x-bardo-cache-reason"), Some("no_entry"));
     let warm = Request::get("/health/ready").send(gateway.admin).json();
     assert_eq!(warm["embedding"]["state"], "warm", "{warm}");
@@ -320,18 +317,7 @@ fn a_configured_model_answers_in_other_words_and_its_faults_are_noted() {
     }
 
     let gateway = Gateway::start(&settings(json!({ "prefix": "query: " })));
-    let first = ask(
-        &gateway,
-        Caller::Chat,
-        "How do I turn on night mode?",
-        false,
-    );
-    assert_eq!(
-        first.header("x-bardo-cache"),
-        Some("miss"),
-        "{}",
-        first.text()
-    );
+    ask_first(&gateway);
     let same = ask(
         &gateway,
         Caller::Chat,
