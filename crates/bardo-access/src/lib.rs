@@ -6,7 +6,7 @@
 //! live. What this crate is not: a place where money is counted (`bardo-ledger`), sockets, files,
 //! or HTTP. Start from [`KeyRecord`] and [`Verifier`].
 
-mod cache_scope;
+mod cache_permission;
 mod key;
 mod limit;
 mod network;
@@ -16,7 +16,7 @@ mod rights;
 mod tier;
 mod verifier;
 
-pub use cache_scope::CacheScope;
+pub use cache_permission::CachePermission;
 pub use key::{InvalidKey, KeyKind, KeyMakingError, PresentedKey, hash_secret, verify_secret};
 pub use limit::{
     Admission, Allowance, DefaultLimits, KeyLimits, LimitRequest, LocalLimits, Remaining, Throttled,

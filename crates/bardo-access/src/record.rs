@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::{BasisPoints, MicroUsd};
 
-use crate::cache_scope::CacheScope;
+use crate::cache_permission::CachePermission;
 use crate::key::KeyKind;
 use crate::limit::Allowance;
 use crate::network::Network;
@@ -37,7 +37,7 @@ pub struct Scopes {
     /// Ranges in which the program that holds the key may move its own caps.
     pub ranges: CapRanges,
     /// Part of the gateway's cache in the requests of the key; `None`: as for all callers.
-    pub cache: Option<CacheScope>,
+    pub cache: Option<CachePermission>,
 }
 
 /// Stored scopes that cannot be read. Such a key is unusable rather than unrestricted.

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::head::{AnswerHead, Figures};
 use crate::lifecycle::{Lifecycle, Sent, Unsettled};
 use crate::record::RequestRecord;
-use crate::relay::ReplyStream;
+use crate::reply_stream::ReplyStream;
 use crate::single_flight::LeadSeat;
 use crate::usage_figures::UsageFigures;
 

@@ -1,7 +1,7 @@
 //! Which requests the cache has a part in, by the members of their bodies first: a request that
 //! does not ask for it, and leaves the answer to chance, is not even decoded.
 
-use bardo_access::{CacheScope, KeyTier};
+use bardo_access::{CachePermission, KeyTier};
 use bardo_cache::key::{KeySource, Steering, key_of};
 use bardo_cache::policy::{CacheCandidate, Never, Wish, may_use};
 use bardo_cache::scope::{CacheCaller, Scope};
@@ -99,14 +99,14 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
 /// Demand of a request on the cache: its own hint, or else the scope of its key.
 pub(crate) fn wish(call: &Call) -> Option<Wish> {
     call.hints().cache.or_else(|| match key_scope(call)? {
-        CacheScope::Off => Some(Wish::NoStore),
-        CacheScope::Default | CacheScope::Semantic => Some(Wish::Default),
+        CachePermission::Off => Some(Wish::NoStore),
+        CachePermission::Default | CachePermission::Semantic => Some(Wish::Default),
     })
 }
 
 /// Part that the key of a request gives the cache; `None` where the key says nothing, and for
 /// callers without a key.
-pub(crate) fn key_scope(call: &Call) -> Option<CacheScope> {
+pub(crate) fn key_scope(call: &Call) -> Option<CachePermission> {
     match &call.principal().payer {
         Payer::Owner => None,
         Payer::Prepaid(terms) => terms.scopes.cache,
@@ -119,7 +119,7 @@ fn may_be_decoded(call: &Call, policy: &CachePolicy, wish: Option<Wish>) -> Resu
         return Err(CacheSkip::Off);
     }
     // A request may not widen what its key allows.
-    if key_scope(call) == Some(CacheScope::Off) {
+    if key_scope(call) == Some(CachePermission::Off) {
         return Err(CacheSkip::Never(Never::KeyOff));
     }
     match wish {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::hints::Hints;
 use crate::received::{Payer, Principal, Received, Task};
 use crate::request_body::RequestBody;
-use crate::size::Size;
+use crate::request_size::Size;
 use crate::snapshot::Snapshot;
 
 /// A request that is well formed. Nothing is known yet of where it goes.

@@ -5,7 +5,7 @@ use bardo_types::chat::{ChatRequest, OutputFormat, Part, Role, Tool};
 use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::model::Effort;
 
-use crate::size::Size;
+use crate::request_size::Size;
 
 /// Facts of a request in neutral form.
 pub(crate) fn facts(request: &ChatRequest, size: &Size, stream: bool) -> Facts {

@@ -27,7 +27,7 @@ use bardo_types::unit::{NotUnitInterval, UnitInterval};
 use bardo_wire::codec::BadRequest;
 use serde_json::{Map, Value};
 
-use crate::size;
+use crate::request_size;
 use given::Given;
 use mistakes::{
     cut, no_amount, no_feature, no_hint, no_profile, one_of, unknown_cache, unknown_class,
@@ -353,13 +353,15 @@ impl Hints {
             }
             "max_cost_usd" => {
                 let text = given.decimal(name)?;
-                let most = size::micro_usd(text.trim()).ok_or_else(|| no_amount(name, &text))?;
+                let most =
+                    request_size::micro_usd(text.trim()).ok_or_else(|| no_amount(name, &text))?;
                 self.route().max_cost_micro_usd = Some(most);
                 self.understood("max_cost_usd");
             }
             "stakes_usd" => {
                 let text = given.decimal(name)?;
-                let stakes = size::micro_usd(text.trim()).ok_or_else(|| no_amount(name, &text))?;
+                let stakes =
+                    request_size::micro_usd(text.trim()).ok_or_else(|| no_amount(name, &text))?;
                 self.route().stakes_micro_usd = Some(stakes);
                 self.understood("stakes_usd");
             }

@@ -27,7 +27,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const UNKNOWN_WAIT: Duration = Duration::from_millis(500);
 
 /// A state before the end.
-pub(crate) trait Stage {
+pub(crate) trait LifecycleState {
     /// Ends a request that is dropped in this state.
     fn abandoned(kept: QueuedRecord);
 }
@@ -42,13 +42,13 @@ pub(crate) enum Sent {}
 /// The first content is there.
 pub(crate) enum Flowing {}
 
-impl Stage for Admitted {
+impl LifecycleState for Admitted {
     fn abandoned(mut kept: QueuedRecord) {
         kept.record.give_back();
     }
 }
 
-impl Stage for Reserved {
+impl LifecycleState for Reserved {
     fn abandoned(mut kept: QueuedRecord) {
         if kept.record.receipt().attempts.is_empty() {
             kept.record.give_back();
@@ -58,13 +58,13 @@ impl Stage for Reserved {
     }
 }
 
-impl Stage for Sent {
+impl LifecycleState for Sent {
     fn abandoned(kept: QueuedRecord) {
         drop(Unsettled::new(kept, Outcome::Aborted));
     }
 }
 
-impl Stage for Flowing {
+impl LifecycleState for Flowing {
     fn abandoned(kept: QueuedRecord) {
         drop(Unsettled::new(kept, Outcome::Aborted));
     }
@@ -79,12 +79,12 @@ pub(crate) struct QueuedRecord {
 
 /// A request in one of its states.
 #[must_use = "dropping it gives the request up"]
-pub(crate) struct Lifecycle<S: Stage> {
+pub(crate) struct Lifecycle<S: LifecycleState> {
     kept: Option<QueuedRecord>,
     stage: PhantomData<fn() -> S>,
 }
 
-impl<S: Stage> Lifecycle<S> {
+impl<S: LifecycleState> Lifecycle<S> {
     fn at(kept: QueuedRecord) -> Self {
         Self {
             kept: Some(kept),
@@ -107,7 +107,7 @@ impl<S: Stage> Lifecycle<S> {
     }
 }
 
-impl<S: Stage> Drop for Lifecycle<S> {
+impl<S: LifecycleState> Drop for Lifecycle<S> {
     fn drop(&mut self) {
         if let Some(kept) = self.kept.take() {
             S::abandoned(kept);

@@ -28,7 +28,7 @@ use crate::lifecycle::{Admitted, Flowing, Lifecycle};
 use crate::limit::Limited;
 use crate::receipt_builder::{Passed, Served};
 use crate::received::Task;
-use crate::relay::{Conversion, Passthrough, ReplyStream, Transcode};
+use crate::reply_stream::{Conversion, Passthrough, ReplyStream, Transcode};
 use crate::shape::{Translation, unix_now};
 use crate::single_flight::Follower;
 use crate::source::AnswerSource;

@@ -7,7 +7,7 @@ use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::idempotency::{ANSWER_MAX, Claimed, Idempotency, Kept, KeptBody, Recorder};
-use crate::relay::ReplyStream;
+use crate::reply_stream::ReplyStream;
 
 impl Engine {
     /// The table of requests that came with an `Idempotency-Key`.

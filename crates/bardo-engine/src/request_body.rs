@@ -16,7 +16,7 @@ use bytes::Bytes;
 use crate::error::EngineError;
 use crate::memory::Memory;
 use crate::received::Task;
-use crate::size::Size;
+use crate::request_size::Size;
 
 /// The body of a request, as bytes and, once a stage needs it, in neutral form.
 #[derive(Clone)]

@@ -20,13 +20,13 @@ use crate::failure::Failure;
 use crate::lifecycle::{Lifecycle, Sent};
 use crate::live::AnswerOrigin;
 use crate::meter::Meter;
-use crate::relay::{Conversion, Passthrough, ReplyStream, Tap, Transcode};
+use crate::reply_stream::{Conversion, Passthrough, ReplyStream, Tap, Transcode};
 use crate::schema::SchemaContract;
 use crate::scrub::scrub;
 use crate::shape::{AnswerMode, Shaped, Translation};
 use crate::source::AnswerSource;
-use crate::steps::steps;
 use crate::usage_figures::UsageFigures;
+use crate::whole_as_events::events_of;
 
 impl Engine {
     pub(crate) async fn respond(
@@ -154,7 +154,7 @@ impl Engine {
         let recording = sent.record().recording().cloned();
         let note = |response: &ChatResponse| {
             if let Some(recording) = &recording {
-                recording.push(&steps(response.clone()));
+                recording.push(&events_of(response.clone()));
             }
         };
         let translated = match (&shaped.mode, complete.response.take()) {
@@ -173,7 +173,7 @@ impl Engine {
             sent.record_mut().complete(complete.meter.take());
             let (source, conversion) = match translated {
                 Some((translation, response)) => (
-                    AnswerSource::of_events(steps(response)),
+                    AnswerSource::of_events(events_of(response)),
                     transcode(call, shaped, translation, AnswerStages::default()),
                 ),
                 None => (

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bardo_access::CacheScope;
+use bardo_access::CachePermission;
 use bardo_cache::guard::{Mismatch, Signature};
 use bardo_cache::key::{KeySource, Steering};
 use bardo_cache::policy::Wish;
@@ -360,8 +360,8 @@ fn is_asked(call: &Call, slot: &CacheSlot, domain: Domain) -> bool {
         return false;
     }
     match key_scope(call) {
-        Some(CacheScope::Semantic) => true,
-        Some(CacheScope::Off | CacheScope::Default) => false,
+        Some(CachePermission::Semantic) => true,
+        Some(CachePermission::Off | CachePermission::Default) => false,
         None => slot.has_profile && is_golem(call) && policy.golem_domains.contains(&domain),
     }
 }

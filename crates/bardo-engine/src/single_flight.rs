@@ -20,7 +20,7 @@ use crate::answer::{Answer, AnswerBody, AnswerStream};
 use crate::error::EngineError;
 use crate::head::{AnswerHead, Figures};
 use crate::live::{AnswerOrigin, LiveAnswer, LiveNext};
-use crate::relay::ReplyStream;
+use crate::reply_stream::ReplyStream;
 use crate::source::{Broken, Piece, PieceSource};
 
 /// The number of the leader among those that wait for its answer.

@@ -18,12 +18,12 @@ mod caps;
 mod command;
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
-mod final_figures;
 pub mod hold;
 mod memory;
 mod port;
 mod prompt_cache;
 mod receipts;
+mod settled_receipt;
 
 pub use bill::{Bill, bill};
 pub use book::{Book, CapCounter, PendingEnd, PreparedEnd, Sessions, SettledCost, Settlement};
@@ -32,8 +32,8 @@ pub use command::{
     Balance, Charge, Deposit, End, HoldState, HoldView, LedgerRefusal, Posting, PostingKind,
     ReceiptRecord, Reservation, Reserve, Settle, Settled, Verification,
 };
-pub use final_figures::FinalFigures;
 pub use memory::MemoryLedger;
 pub use port::{Accounts, Funds, Holds, Ledger, LedgerFuture, Receipts, StoreError};
 pub use prompt_cache::PromptCacheFigures;
 pub use receipts::{Cursor, Dimension, Group, ListQuery, ReceiptFilter, SumQuery, SumRow, Sums};
+pub use settled_receipt::FinalFigures;

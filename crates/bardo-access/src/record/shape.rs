@@ -10,7 +10,7 @@ use bardo_types::money::MicroUsd;
 use serde::{Deserialize, Serialize};
 
 use super::{CapRange, CapRanges, InvalidScopes, Scopes, SpendCaps};
-use crate::cache_scope::CacheScope;
+use crate::cache_permission::CachePermission;
 use crate::limit::Allowance;
 use crate::network::{InvalidNetwork, Network};
 
@@ -129,8 +129,8 @@ pub(super) fn read(text: &str) -> Result<Scopes, InvalidScopes> {
     })
 }
 
-fn cache(stored: &str) -> Result<CacheScope, InvalidScopes> {
-    let scope = CacheScope::parse(stored);
+fn cache(stored: &str) -> Result<CachePermission, InvalidScopes> {
+    let scope = CachePermission::parse(stored);
     scope.ok_or_else(|| InvalidScopes(format!("`{stored}` is not a scope of the cache")))
 }
 

@@ -30,7 +30,7 @@ fn scopes_read_back_as_they_were_written() {
             day: CapRange::new(MicroUsd::ZERO, MicroUsd::new(2)),
             month: CapRange::new(MicroUsd::new(3), MicroUsd::new(3)),
         },
-        cache: Some(CacheScope::Semantic),
+        cache: Some(CachePermission::Semantic),
         ..scopes(
             &["a*", "b\"c"],
             &["direct"],

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bardo_access::CacheScope;
+use bardo_access::CachePermission;
 use bardo_engine::{CachePolicy, EngineError, Hints, Principal, Snapshot, Task};
 use bardo_types::model::Dialect;
 use bardo_types::money::{BasisPoints, MicroUsd};
@@ -368,13 +368,13 @@ async fn the_scope_of_a_key_speaks_for_silent_requests_and_off_is_off() {
     // A silent request of a temperature of its own takes part where its key says so.
     body.as_object_mut().expect("an object").remove("bardo");
     assert_eq!(place(&purse, &body).await, "bypass");
-    for scope in [CacheScope::Default, CacheScope::Semantic] {
+    for scope in [CachePermission::Default, CachePermission::Semantic] {
         purse.key.scopes.cache = Some(scope);
         assert_eq!(place(&purse, &body).await, "hash", "{scope:?}");
     }
     member(&mut body, "no-store");
     assert_eq!(place(&purse, &body).await, "bypass");
-    purse.key.scopes.cache = Some(CacheScope::Off);
+    purse.key.scopes.cache = Some(CachePermission::Off);
     for wish in ["default", "no-cache"] {
         member(&mut body, wish);
         assert_eq!(place(&purse, &body).await, "bypass", "{wish}");

@@ -18,7 +18,8 @@ use serde_json::Number;
 
 use crate::config::units::{ByteSize, Span};
 use crate::config::{
-    BACKENDS, BankrConfig, Config, ModeName, RawAuditMode, RawCacheScope, RawDomain, RawRegime, usd,
+    BACKENDS, BankrConfig, Config, ModeName, RawAuditMode, RawCachePermission, RawDomain,
+    RawRegime, usd,
 };
 
 /// The default budget for the searches of a cycle.
@@ -442,8 +443,8 @@ pub(super) fn caching(config: &Config) -> CachePolicy {
         single_flight: hash.single_flight,
         last_resort: cache.last_resort,
         scope: match cache.scope {
-            RawCacheScope::Agent => Scope::Agent,
-            RawCacheScope::Tenant => Scope::Tenant,
+            RawCachePermission::Agent => Scope::Agent,
+            RawCachePermission::Tenant => Scope::Tenant,
         },
         keeps_private: cache.private,
         regime: match cache.regime {

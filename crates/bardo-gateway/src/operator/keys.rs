@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use bardo_access::{
-    Amendment, CacheScope, CapRange, KeyMakingError, KeyRecord, KeyState, KeyTier, PresentedKey,
-    hash_secret,
+    Amendment, CachePermission, CapRange, KeyMakingError, KeyRecord, KeyState, KeyTier,
+    PresentedKey, hash_secret,
 };
 use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::{BasisPoints, MicroUsd};
@@ -247,7 +247,7 @@ pub(crate) fn key_json(record: &KeyRecord, now_ms: u64) -> Value {
                 "day": range(scopes.ranges.day),
                 "month": range(scopes.ranges.month),
             },
-            "cache": scopes.cache.map(CacheScope::as_str),
+            "cache": scopes.cache.map(CachePermission::as_str),
         },
         "created_at_ms": record.created_at_ms,
         "expires_at_ms": record.expires_at_ms,

@@ -1,7 +1,7 @@
 //! Scopes of keys as the command line and the admin API write them.
 
 use bardo_access::{
-    Allowance, Amendment, CacheScope, CapRange, KeyKind, KeyState, Network, Scopes,
+    Allowance, Amendment, CachePermission, CapRange, KeyKind, KeyState, Network, Scopes,
 };
 use bardo_router::Subsystems;
 use bardo_types::money::MicroUsd;
@@ -121,7 +121,7 @@ fn set_limit(scopes: &mut Scopes, name: &str, value: &str) -> Option<()> {
             };
         }
         "cache" if is_none => scopes.cache = None,
-        "cache" => scopes.cache = Some(CacheScope::parse(value)?),
+        "cache" => scopes.cache = Some(CachePermission::parse(value)?),
         "spend-session" => scopes.spend.session = usd()?,
         "spend-day" => scopes.spend.day = usd()?,
         "spend-month" => scopes.spend.month = usd()?,
@@ -267,7 +267,7 @@ mod tests {
         let caps = [("dream", 1_000_000), ("dream_rem", 250_000)];
         let caps = caps.map(|(name, cap)| (name.to_owned(), MicroUsd::new(cap)));
         assert_eq!(scopes.subsystem_caps, caps.into());
-        assert_eq!(scopes.cache, Some(CacheScope::Semantic));
+        assert_eq!(scopes.cache, Some(CachePermission::Semantic));
         assert_eq!(kind, KeyKind::Spend);
         assert_eq!(read(&["read-only"]).unwrap().1, KeyKind::ReadOnly);
         assert!(read(&["allowance=1"]).unwrap().0.allowance.unwrap().overage);
@@ -324,7 +324,7 @@ mod tests {
         set_limit(&mut scopes, "spend-day:dream_rem", "none").unwrap();
         assert_eq!(scopes.subsystem_caps.len(), 0);
         set_limit(&mut scopes, "cache", "off").unwrap();
-        assert_eq!(scopes.cache, Some(CacheScope::Off));
+        assert_eq!(scopes.cache, Some(CachePermission::Off));
         set_limit(&mut scopes, "cache", "none").unwrap();
         assert_eq!(scopes.cache, None);
     }

@@ -1,6 +1,6 @@
 //! What no answer to another question ever serves.
 
-use bardo_access::{CacheScope, KeyTier};
+use bardo_access::{CachePermission, KeyTier};
 use bardo_types::model::Dialect;
 use serde_json::{Value, json};
 
@@ -159,9 +159,9 @@ async fn agents_of_the_golem_tier_have_it_by_their_domain_and_others_by_asking_a
 async fn a_key_says_for_its_silent_requests_whether_meaning_is_enough() {
     let (mut purse, _) = purse(serving()).await;
     for (scope, identical, similar) in [
-        (CacheScope::Off, "bypass", "bypass"),
-        (CacheScope::Default, "hash", "miss"),
-        (CacheScope::Semantic, "hash", "semantic"),
+        (CachePermission::Off, "bypass", "bypass"),
+        (CachePermission::Default, "hash", "miss"),
+        (CachePermission::Semantic, "hash", "semantic"),
     ] {
         purse.key.scopes.cache = Some(scope);
         let silent = |text: &str| {
@@ -179,7 +179,7 @@ async fn a_key_says_for_its_silent_requests_whether_meaning_is_enough() {
 #[tokio::test]
 async fn a_new_answer_that_a_request_wants_serves_the_question_from_then_on() {
     let (mut purse, _) = purse(serving()).await;
-    purse.key.scopes.cache = Some(CacheScope::Semantic);
+    purse.key.scopes.cache = Some(CachePermission::Semantic);
     let ask = |text: &str, cache: Option<&str>| {
         let mut body = asking(Dialect::Chat, "gpt-5.5", text, false);
         body["bardo"] = json!({ "golem_id": "g", "cache": cache });

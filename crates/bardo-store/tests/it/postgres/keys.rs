@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bardo_access::{
-    Allowance, Amendment, CacheScope, CapRange, CapRanges, KeyError, KeyKind, KeyRecord, KeyStore,
-    KeyTier, Network, Scopes, SpendCaps,
+    Allowance, Amendment, CachePermission, CapRange, CapRanges, KeyError, KeyKind, KeyRecord,
+    KeyStore, KeyTier, Network, Scopes, SpendCaps,
 };
 use bardo_ledger::contract::block_on;
 use bardo_store::postgres::{PostgresOptions, PostgresStore};
@@ -43,7 +43,7 @@ fn full(id: &str) -> KeyRecord {
             requests_per_minute: Some(u32::MAX),
             tokens_per_minute: Some(0),
             subsystem_caps: [("dream_rem".to_owned(), MicroUsd::new(250_000))].into(),
-            cache: Some(CacheScope::Semantic),
+            cache: Some(CachePermission::Semantic),
             spend: SpendCaps {
                 session: Some(MicroUsd::ZERO),
                 day: Some(MicroUsd::new(1)),

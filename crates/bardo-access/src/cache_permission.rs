@@ -2,7 +2,7 @@
 
 /// What the owner of a key wants of the cache of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CacheScope {
+pub enum CachePermission {
     /// No request of the key is served from the cache or stored, whatever it says.
     Off,
     /// Requests without a word of their own say `cache: default`.
@@ -11,7 +11,7 @@ pub enum CacheScope {
     Semantic,
 }
 
-impl CacheScope {
+impl CachePermission {
     /// All values of the scope.
     pub const ALL: [Self; 3] = [Self::Off, Self::Default, Self::Semantic];
 

@@ -4,7 +4,7 @@ use bardo_types::chat::{ChatResponse, Choice, Finish, Part, Reasoning, StreamEve
 
 /// A whole answer as the steps of a stream: what [`bardo_types::chat::Assembler`] makes of them is
 /// the answer again. Sound has no steps and is left out.
-pub(crate) fn steps(response: ChatResponse) -> Vec<StreamEvent> {
+pub(crate) fn events_of(response: ChatResponse) -> Vec<StreamEvent> {
     let mut steps = vec![StreamEvent::Start {
         id: response.id,
         model: response.model,
@@ -140,7 +140,7 @@ mod tests {
             }),
         };
         let mut assembler = Assembler::default();
-        for step in steps(whole.clone()) {
+        for step in events_of(whole.clone()) {
             assembler.push(step);
         }
         assert_eq!(assembler.finish().expect("a whole stream"), whole);
