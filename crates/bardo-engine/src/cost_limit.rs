@@ -2,10 +2,9 @@
 //! choice of a backend does not know the text of a schema that a profile writes into the prompt, so
 //! each leg is checked once more, when its settings are known.
 
-use bardo_router::{Refusal, RefusalKind, RoutedCandidate};
+use bardo_router::RoutedCandidate;
 use bardo_types::model::Price;
 use bardo_types::money::MicroUsd;
-use bardo_types::privacy::SecurityClass;
 use bardo_types::usage::Usage;
 
 use crate::decision;
@@ -15,6 +14,23 @@ use crate::settings::{self, PlannedSettings, Subject};
 
 /// The shortest limit of output that leaves an answer a chance, in tokens.
 const SHORTEST_OUTPUT: u64 = 256;
+
+/// Why the settings of a candidate cannot be planned.
+pub(crate) enum CostLimitError {
+    /// The limit of costs does not pay for the prompt and a short answer.
+    TooLow {
+        /// Tokens that the settings add to the prompt.
+        added: u64,
+    },
+    /// The profile rules the model out.
+    Unfit(EngineError),
+}
+
+impl From<EngineError> for CostLimitError {
+    fn from(error: EngineError) -> Self {
+        Self::Unfit(error)
+    }
+}
 
 /// Plans the settings of a candidate within the caller's limit of the cost, which `price` is
 /// compared with. `None` as price: the candidate is not billed.
@@ -26,7 +42,7 @@ pub(crate) fn plan(
     subject: Subject<'_>,
     price: Option<&Price>,
     memory: &Memory,
-) -> Result<PlannedSettings, EngineError> {
+) -> Result<PlannedSettings, CostLimitError> {
     let planned = settings::plan(subject, memory)?;
     let call = subject.call;
     let most = call.hints().route.as_ref();
@@ -62,7 +78,9 @@ pub(crate) fn plan(
         return Ok(planned);
     }
     if call.size().output.is_some() || !pays(SHORTEST_OUTPUT) {
-        return Err(too_low(&subject));
+        return Err(CostLimitError::TooLow {
+            added: planned.added,
+        });
     }
     let (mut fits, mut exceeds) = (SHORTEST_OUTPUT, longest);
     while exceeds > fits + 1 {
@@ -80,20 +98,5 @@ pub(crate) fn plan(
         choice: Some(&choice),
         ..subject
     };
-    settings::plan(subject, memory)
-}
-
-fn too_low(subject: &Subject<'_>) -> EngineError {
-    EngineError::Refused {
-        model: subject.call.model().to_string(),
-        refusal: Box::new(Refusal {
-            kind: RefusalKind::Unsatisfiable,
-            class: SecurityClass::Standard,
-            missing: vec!["max_cost_usd".to_owned()],
-            lacks: Vec::new(),
-            advice: "`max_cost_usd` does not pay for the prompt with the settings of the profile and a short \
-                     answer; raise `max_cost_usd`, or lower `max_tokens`"
-                .to_owned(),
-        }),
-    }
+    Ok(settings::plan(subject, memory)?)
 }

@@ -25,6 +25,7 @@ use crate::received::Task;
 use crate::reserve::Funded;
 use crate::retry;
 use crate::shape::{Shaped, shape};
+use crate::two_plans::unavailable;
 
 /// When to ask again where only backends of one class may answer and none of them says it.
 const FLOOR_RETRY_MS: u64 = 5_000;
@@ -81,6 +82,8 @@ struct Failover<'a> {
     over: bool,
     /// A backend before could read the request.
     was_readable: bool,
+    /// A backend was left to the other request of a verification.
+    was_claimed: bool,
     /// The backends that cannot take the request at all.
     rejected: Vec<UnfitBackend>,
     last: Option<UpstreamFailure>,
@@ -132,6 +135,7 @@ impl<'a> Failover<'a> {
             freely: 0,
             over: false,
             was_readable: false,
+            was_claimed: false,
             rejected: Vec::new(),
             last: None,
             withheld: None,
@@ -219,6 +223,9 @@ impl<'a> Failover<'a> {
             }
         };
         self.was_readable = true;
+        if !self.claim(index) {
+            return None;
+        }
         let passed_over = self.passed_over(index);
         let mut reserved = self.life.take()?;
         reserved.record_mut().passed_over(passed_over);
@@ -240,16 +247,34 @@ impl<'a> Failover<'a> {
                 Some(answer)
             }
             Err(Unanswered::Failed(failure, sent)) => {
+                self.give_back();
                 self.life = sent.failed(&failure).await;
                 self.failed(index, backend, permit, failure);
                 None
             }
             Err(Unanswered::Withheld(error)) => {
+                self.give_back();
                 drop(permit.succeeded(Instant::now()));
                 self.withheld = Some(error);
                 self.over = true;
                 None
             }
+        }
+    }
+
+    /// Whether the request may use this backend: no other request beside it does.
+    fn claim(&mut self, index: usize) -> bool {
+        let Some(claim) = self.plan.claim() else {
+            return true;
+        };
+        let is_taken = claim.take(&self.plan.legs()[index], self.call.snapshot().roster());
+        self.was_claimed |= !is_taken;
+        is_taken
+    }
+
+    fn give_back(&self) {
+        if let Some(claim) = self.plan.claim() {
+            claim.give_back();
         }
     }
 
@@ -421,6 +446,9 @@ impl<'a> Failover<'a> {
                 backend: name(index),
                 retry_after_ms: ms(wait),
             };
+        }
+        if self.was_claimed {
+            return unavailable("every backend that is left serves the other request");
         }
         let rejected = self.rejected.into_iter().next();
         rejected.map(|one| one.error).unwrap_or_else(|| {

@@ -11,11 +11,13 @@ use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::PassedOver;
 
 use crate::call::Call;
-use crate::cost_limit;
+use crate::claims::Claim;
+use crate::cost_limit::{self, CostLimitError};
 use crate::engine::Engine;
 use crate::entitle;
 use crate::error::EngineError;
 use crate::header_lists::warnings_list;
+use crate::least_limit;
 use crate::leg::Leg;
 use crate::limit::Limited;
 use crate::operation;
@@ -24,7 +26,7 @@ use crate::price;
 use crate::receipt_builder::Passed;
 use crate::received::Task;
 use crate::routed::Routed;
-use crate::routing::{Ask, Question, allows_downgrade, is_open};
+use crate::routing::{Ask, DearCandidate, Question, allows_downgrade, is_open};
 use crate::settings::{PlannedSettings, Subject};
 use crate::snapshot::Snapshot;
 use crate::unseen::reasons_unseen;
@@ -37,6 +39,8 @@ pub(crate) struct Plan {
     said: Vec<Degradation>,
     /// The chosen candidates that cannot be legs.
     rejected: Vec<UnfitBackend>,
+    /// One of two requests that must not use the same backend.
+    claim: Option<Claim>,
 }
 
 /// A candidate that cannot take the request.
@@ -91,6 +95,14 @@ impl UnfitBackend {
     }
 }
 
+/// Why no candidate of a choice can be a leg.
+struct UnfitCandidates {
+    /// The error of the first one.
+    error: EngineError,
+    /// Those that the limit of costs alone excludes.
+    dear: Vec<DearCandidate>,
+}
+
 /// A request whose plan is made.
 pub(crate) struct Planned {
     limited: Limited,
@@ -101,6 +113,12 @@ impl Planned {
     /// A request within its limits, with a plan that was made for it.
     pub(crate) fn new(limited: Limited, plan: Plan) -> Self {
         Self { limited, plan }
+    }
+
+    /// One of two requests that must not use the same backend.
+    pub(crate) fn beside(mut self, claim: Claim) -> Self {
+        self.plan = self.plan.beside(claim);
+        self
     }
 
     /// The request, its state and its plan, for the stage that holds its money.
@@ -147,6 +165,7 @@ impl Plan {
             routed: None,
             said: Vec::new(),
             rejected: Vec::new(),
+            claim: None,
         }
     }
 
@@ -200,6 +219,17 @@ impl Plan {
         self
     }
 
+    /// The plan of one of two requests that must not use the same backend.
+    pub(crate) fn beside(mut self, claim: Claim) -> Self {
+        self.claim = Some(claim);
+        self
+    }
+
+    /// The claim that each leg needs before it is used, where there is another request beside.
+    pub(crate) fn claim(&self) -> Option<&Claim> {
+        self.claim.as_ref()
+    }
+
     /// The plan with those legs alone that pass a test; `None` where none does.
     pub(crate) fn kept(mut self, is_kept: impl Fn(&Leg) -> bool) -> Option<Self> {
         self.legs.retain(|leg| is_kept(leg));
@@ -217,6 +247,21 @@ impl Plan {
         } else {
             BudgetStanding::Strict
         }
+    }
+
+    /// The plan with its first leg, and those that cost the caller nothing; `None` where that is
+    /// the whole plan.
+    pub(crate) fn without_billed_failover(&self) -> Option<Self> {
+        let (first, others) = self.legs.split_first()?;
+        let free = others.iter().filter(|leg| leg.is_free());
+        let legs: Vec<_> = std::iter::once(first).chain(free).cloned().collect();
+        (legs.len() < self.legs.len()).then(|| Self {
+            legs,
+            routed: self.routed.clone(),
+            said: self.said.clone(),
+            rejected: Vec::new(),
+            claim: self.claim.clone(),
+        })
     }
 
     /// The plan with those legs alone that cost the caller nothing; `None` where there are none
@@ -240,6 +285,7 @@ impl Plan {
             routed: self.routed.clone(),
             said,
             rejected: Vec::new(),
+            claim: self.claim.clone(),
         })
     }
 }
@@ -273,13 +319,59 @@ impl Engine {
     /// When no backend may serve the request.
     pub(crate) fn plan_for(&self, call: &Call, ask: Ask<'_>) -> Result<Plan, EngineError> {
         if is_open(call) {
-            let question = Question::of(call, &self.memory);
-            let routed = self.report_unpriced(self.route_with_fallbacks(&question, ask))?;
-            let said = routed.instead().into_iter().collect();
-            return self.plan_of(call, routed, said);
+            return least_limit::named(self, call, self.routed_plan(call, ask));
         }
         let candidates = self.report_unpriced(by_name(call))?;
         self.drawn(call, None, candidates, Vec::new())
+            .map_err(|unfit| unfit.error)
+    }
+
+    /// The plan of a call that leaves a choice to the router.
+    ///
+    /// # Errors
+    /// When no backend may serve the request.
+    pub(crate) fn routed_plan(&self, call: &Call, ask: Ask<'_>) -> Result<Plan, EngineError> {
+        let question = Question::of(call, &self.memory);
+        self.planned_by(call, &question, &mut |question| {
+            let routed = self.report_unpriced(self.route_with_fallbacks(question, ask))?;
+            let said = routed.instead().into_iter().collect();
+            Ok((routed, said))
+        })
+    }
+
+    /// The plan of what the router decides. The router does not know what a profile adds to the
+    /// prompt of a candidate. Where that exceeds the limit of costs at every candidate of its
+    /// choice, it is told so and chooses again.
+    ///
+    /// # Errors
+    /// When no backend may serve the request, or no choice can be set up as is wanted.
+    pub(crate) fn planned_by(
+        &self,
+        call: &Call,
+        question: &Question<'_>,
+        route: &mut dyn FnMut(&Question<'_>) -> Result<(Routed, Vec<Degradation>), EngineError>,
+    ) -> Result<Plan, EngineError> {
+        let mut dear: Vec<DearCandidate> = Vec::new();
+        loop {
+            let question = Question {
+                dear: &dear,
+                ..*question
+            };
+            let (routed, said) = route(&question)?;
+            let candidates = routed.candidates();
+            let unfit = match self.drawn(call, Some(Arc::new(routed)), candidates, said) {
+                Ok(plan) => return Ok(plan),
+                Err(unfit) if unfit.dear.is_empty() => return Err(unfit.error),
+                Err(unfit) => unfit,
+            };
+            for mut one in unfit.dear {
+                // The router counts a little less than the check of the leg.
+                if dear.iter().any(|known| known.is_of(&one.candidate)) {
+                    one.added = u64::MAX;
+                }
+                dear.push(one);
+            }
+        }
     }
 
     /// The plan of what the router decided.
@@ -294,6 +386,7 @@ impl Engine {
     ) -> Result<Plan, EngineError> {
         let candidates = routed.candidates();
         self.drawn(call, Some(Arc::new(routed)), candidates, said)
+            .map_err(|unfit| unfit.error)
     }
 
     fn drawn(
@@ -302,16 +395,33 @@ impl Engine {
         routed: Option<Arc<Routed>>,
         candidates: Vec<Candidate>,
         said: Vec<Degradation>,
-    ) -> Result<Plan, EngineError> {
+    ) -> Result<Plan, UnfitCandidates> {
         let mut rejected = Vec::new();
+        let mut dear = Vec::new();
         let mut legs = Vec::with_capacity(candidates.len());
         for candidate in candidates {
-            match self.leg(call, routed.as_ref(), candidate.clone()) {
-                Ok(leg) => legs.push(Arc::new(leg)),
+            let error = match self.leg(call, routed.as_ref(), candidate.clone()) {
+                Ok(leg) => {
+                    legs.push(Arc::new(leg));
+                    continue;
+                }
+                Err(CostLimitError::TooLow { added }) => {
+                    dear.push(DearCandidate {
+                        candidate: candidate.clone(),
+                        added,
+                    });
+                    least_limit::too_low(call, None)
+                }
+                Err(CostLimitError::Unfit(error)) => error,
+            };
+            match error {
                 // What the first backend cannot read goes to no other one, which may bill for it.
-                Err(error) if error.is_unreadable() && legs.is_empty() => return Err(error),
+                error if error.is_unreadable() && legs.is_empty() => {
+                    let dear = Vec::new();
+                    return Err(UnfitCandidates { error, dear });
+                }
                 // Another backend may take what this one cannot.
-                Err(error) => rejected.push(UnfitBackend {
+                error => rejected.push(UnfitBackend {
                     place: legs.len(),
                     backend: call.snapshot().endpoint(&candidate).name.clone(),
                     candidate,
@@ -320,13 +430,15 @@ impl Engine {
             }
         }
         if legs.is_empty() && !rejected.is_empty() {
-            return Err(rejected.swap_remove(0).error);
+            let error = rejected.swap_remove(0).error;
+            return Err(UnfitCandidates { error, dear });
         }
         Ok(Plan {
             legs,
             routed,
             said,
             rejected,
+            claim: None,
         })
     }
 
@@ -339,7 +451,7 @@ impl Engine {
         call: &Call,
         routed: Option<&Arc<Routed>>,
         candidate: Candidate,
-    ) -> Result<Leg, EngineError> {
+    ) -> Result<Leg, CostLimitError> {
         operation::check(call, &candidate)?;
         let endpoint = Arc::clone(call.snapshot().endpoint(&candidate));
         let dialect = endpoint.dialect_for(call.dialect(), &candidate.entry);

@@ -50,6 +50,23 @@ pub(crate) struct Question<'a> {
     pub(crate) request: Option<&'a ChatRequest>,
     /// The candidates that are considered at all; `None`: all.
     pub(crate) only: Option<&'a dyn Fn(&Candidate) -> bool>,
+    /// The candidates that are known to cost more than their prompt says.
+    pub(crate) dear: &'a [DearCandidate],
+}
+
+/// A candidate that a limit of costs does not pay for once its settings are known.
+pub(crate) struct DearCandidate {
+    pub(crate) candidate: Candidate,
+    /// Tokens that its settings add to the prompt.
+    pub(crate) added: u64,
+}
+
+impl DearCandidate {
+    /// Whether a candidate is this one.
+    pub(crate) fn is_of(&self, other: &Candidate) -> bool {
+        self.candidate.backend == other.backend
+            && self.candidate.entry.upstream_id == other.entry.upstream_id
+    }
 }
 
 /// Asks the router: for a decision alone, or for all that led to it.
@@ -84,6 +101,7 @@ impl<'a> Question<'a> {
             },
             request: neutral.map(|request| &**request),
             only: None,
+            dear: &[],
         }
     }
 }
@@ -159,6 +177,7 @@ impl Engine {
             hints,
             facts,
             only,
+            dear,
             ..
         } = question;
         let sealed = hints
@@ -187,6 +206,10 @@ impl Engine {
             may_use: &|candidate| {
                 let may = |name| entitle::may_use(principal, snapshot, name, candidate);
                 only.is_none_or(|only| only(candidate)) && may(model) && hinted.is_none_or(may)
+            },
+            added: &|candidate| {
+                let dear = dear.iter().filter(|dear| dear.is_of(candidate));
+                dear.map(|dear| dear.added).max().unwrap_or(0)
             },
             own_keys: &|candidate| match &principal.payer {
                 Payer::Owner => true,

@@ -3,28 +3,26 @@
 
 use std::sync::Arc;
 
-use bardo_router::{Candidate, Refusal, RefusalKind, Router};
+use bardo_router::{Candidate, Router};
 use bardo_types::hints::RouteHints;
 use bardo_types::model::Service;
 use bardo_types::money::MicroUsd;
-use bardo_types::privacy::SecurityClass;
-use bardo_types::usage::Usage;
 
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::least_limit;
 use crate::leg::Leg;
 use crate::plan::Plan;
 use crate::routing::Question;
 
-/// Tokens of each answer that the amount in a refusal pays for, where the caller sets no limit.
-const ANSWER_TOKENS: u64 = 1_024;
+/// One step between two limits of costs that are tried, as a part of the smaller one.
+const STEP: u64 = 16;
 
 impl Engine {
-    /// The plan of the second request, beside that of the first one, `plan`. A limit of costs is
-    /// for both: first the second request gets what the first one cannot use; else both are planned
-    /// again, each within its part, and their answers may be limited. The first result is the new
-    /// plan of the first request; `None` where it stays as it is.
+    /// The plans of both requests, where `plan` is that of the first one alone. A limit of costs is
+    /// for both: each is planned within its part, and their answers may be limited. The first result
+    /// is the new plan of the first request; `None` where it stays as it is.
     ///
     /// # Errors
     /// When no second model may be asked, or the limit of costs does not pay for two models.
@@ -33,56 +31,84 @@ impl Engine {
         call: &Call,
         plan: &Plan,
     ) -> Result<(Option<Plan>, Plan), EngineError> {
-        let route = call.hints().route.as_deref();
-        let Some(most) = route.and_then(|route| route.max_cost_micro_usd) else {
+        let Some(most) = least_limit::limit(call) else {
             return Ok((None, self.second_plan(call, plan)?));
         };
-        let beside = |first: &Plan| {
-            let left = dearest(call, first).and_then(|dearest| most.checked_sub(dearest.get()));
-            let left = left.filter(|left| *left > 0)?;
-            self.second_plan(&call.within_cost(Some(left)), first).ok()
-        };
-        if let Some(second) = beside(plan) {
-            return Ok((None, second));
+        // What such a plan takes of a budget is taken already, so it is not made again.
+        let is_fixed = plan.searches() || plan.legs().iter().any(|leg| is_funded_apart(leg));
+        if is_fixed {
+            let second = self.beside(call, plan, most);
+            return second
+                .map(|second| (None, second))
+                .ok_or_else(|| too_little(call, None));
         }
-        let needs = self.needs(call)?;
-        for part in parts(most, needs) {
-            let within = call.within_cost(Some(part));
-            let first = self.plan_for(&within, &mut Router::route).ok();
-            // What a plan takes of budgets was taken for the plan before.
-            let first = first
-                .filter(|first| !first.searches())
-                .and_then(|first| first.kept(|leg| leg.endpoint.service != Service::Bankr));
-            let Some(first) = first else { continue };
-            if let Some(second) = beside(&first) {
-                return Ok((Some(first), second));
-            }
+        let planned = limits_up_to(most).rev().map_while(|limit| {
+            let alone = self.routed_plan(&call.within_cost(Some(limit)), &mut Router::route);
+            // What pays for no first model pays for no two.
+            alone
+                .ok()
+                .map(|alone| self.plans_within(call, alone, limit))
+        });
+        match planned.flatten().next() {
+            Some((first, second)) => Ok((Some(first), second)),
+            None => Err(self.too_little_for_two(call, most)?),
         }
-        Err(too_little(call, needs))
     }
 
-    /// What each of two requests needs at least, whatever the limit of costs is; `None` where a
-    /// price is unknown.
+    /// The plans of both requests within one limit of costs; `None` where it does not pay for both.
+    /// First the second request gets what the first one, planned alone, leaves; then both are
+    /// planned within parts.
+    fn plans_within(&self, call: &Call, alone: Plan, most: u64) -> Option<(Plan, Plan)> {
+        if let Some(second) = self.beside(call, &alone, most) {
+            return Some((alone, second));
+        }
+        let parts = [most / 2, most / 4 * 3, most / 4, most / 8 * 7, most / 8];
+        parts.into_iter().filter(|part| *part > 0).find_map(|part| {
+            let within = call.within_cost(Some(part));
+            let first = self.routed_plan(&within, &mut Router::route).ok()?;
+            let is_fixed = first.searches() || first.legs().iter().any(|leg| is_funded_apart(leg));
+            let second = self.beside(call, &first, most).filter(|_| !is_fixed)?;
+            Some((first, second))
+        })
+    }
+
+    /// The plan of the second request with what the first one leaves of a limit of costs.
+    fn beside(&self, call: &Call, first: &Plan, most: u64) -> Option<Plan> {
+        let left = most.checked_sub(dearest(call, first)?.get())?;
+        let left = call.within_cost(Some(left).filter(|left| *left > 0));
+        least_limit::limit(&left)?;
+        self.second_plan(&left, first).ok()
+    }
+
+    /// The refusal of a limit of costs that does not pay for two models, with the least that does.
     ///
     /// # Errors
-    /// When no second model may be asked.
-    fn needs(&self, call: &Call) -> Result<Option<(MicroUsd, MicroUsd)>, EngineError> {
+    /// When no second model may be asked, whatever the limit is.
+    fn too_little_for_two(&self, call: &Call, most: u64) -> Result<EngineError, EngineError> {
         let free = call.within_cost(None);
-        let whole = self.plan_for(&free, &mut Router::route)?;
-        let second = self.second_plan(&free, &whole)?;
-        let first = least(call, &*lead(call, &whole)?);
-        Ok(first.zip(least(call, second.first())))
+        let whole = self.routed_plan(&free, &mut Router::route)?;
+        self.second_plan(&free, &whole)?;
+        let limits: Vec<u64> = limits_up_to(least_limit::MOST)
+            .skip_while(|limit| *limit <= most)
+            .collect();
+        let too_low = limits.partition_point(|limit| {
+            let call = call.within_cost(Some(*limit));
+            let alone = self.routed_plan(&call, &mut Router::route).ok();
+            alone
+                .and_then(|alone| self.plans_within(&call, alone, *limit))
+                .is_none()
+        });
+        Ok(too_little(call, limits.get(too_low).copied()))
     }
 
     /// The refusal of a request that is to be verified and that has no plan. A limit of costs that
     /// does not even pay for the first model has to pay for both.
     pub(crate) fn refused_for_two(&self, call: &Call, error: EngineError) -> EngineError {
-        match &error {
-            EngineError::Refused { refusal, .. } if refusal.missing == ["max_cost_usd"] => {
-                let needs = self.needs(call);
-                needs.map_or(error, |needs| too_little(call, needs))
-            }
-            _ => error,
+        match least_limit::limit(call).filter(|_| least_limit::is_about_cost(&error)) {
+            Some(most) => self
+                .too_little_for_two(call, most)
+                .unwrap_or_else(|other| other),
+            None => error,
         }
     }
 
@@ -109,12 +135,10 @@ impl Engine {
             only: Some(&is_other),
             ..Question::of(call, &self.memory)
         };
-        let routed = self.route(&question, &mut Router::route);
-        let second = routed.and_then(|routed| self.plan_of(call, routed, Vec::new()));
-        let second = second.map_err(none)?;
-        // The other backends stay with the first request.
-        let backend = second.first().candidate.backend;
-        let kept = second.kept(|leg| leg.candidate.backend == backend && leg.holds_back(call));
+        let second = self.planned_by(call, &question, &mut |question| {
+            Ok((self.route(question, &mut Router::route)?, Vec::new()))
+        });
+        let kept = second.map_err(none)?.kept(|leg| leg.holds_back(call));
         kept.ok_or_else(|| {
             unavailable("the answer of the second model cannot be checked against the schema")
         })
@@ -169,62 +193,37 @@ fn dearest(call: &Call, plan: &Plan) -> Option<MicroUsd> {
     plan.legs().iter().map(|leg| leg.most(call)).max().flatten()
 }
 
-/// The cost of a leg with the caller's limit of output, else with a usual answer, without the spread;
-/// `None` where the price is unknown.
-fn least(call: &Call, leg: &Leg) -> Option<MicroUsd> {
-    let reckoned = leg.reckoned(call)?;
-    let output = match call.size().output {
-        Some(_) => reckoned.max_output,
-        None => reckoned.max_output.min(ANSWER_TOKENS),
-    };
-    let usage = Usage {
-        fresh_input: leg.prompt_bound,
-        output,
-        // The dearer rate, as where the model thinks all the time.
-        reasoning: Some(output),
-        ..Usage::default()
-    };
-    usage.cost(&reckoned.price)?.charge()
+/// Whether a budget of the owner pays for a leg, which a plan takes when it is made.
+fn is_funded_apart(leg: &Leg) -> bool {
+    leg.endpoint.service == Service::Bankr
 }
 
-/// The parts of a limit of costs that the first request is planned within, one after the other: what
-/// it needs and half of the rest, then simple shares.
-fn parts(most: u64, needs: Option<(MicroUsd, MicroUsd)>) -> Vec<u64> {
-    let fair = needs.and_then(|(first, second)| {
-        let rest = most.checked_sub(first.get().checked_add(second.get())?)?;
-        Some(first.get() + rest / 2)
-    });
-    let half = most / 2;
-    let mut parts: Vec<u64> = fair.into_iter().collect();
-    parts.extend([half, most - half / 2, half / 2]);
-    parts.retain(|part| *part > 0);
-    parts
+/// The limits of costs that are tried for two requests, up to `most`, the lowest first. They are
+/// the same for each `most`, so a higher limit pays for all that a lower one pays for.
+fn limits_up_to(most: u64) -> impl DoubleEndedIterator<Item = u64> {
+    let next = |limit: &u64| Some(limit + (limit / STEP).max(1));
+    let limits: Vec<u64> = std::iter::successors(Some(1), next)
+        .take_while(|limit| *limit <= most)
+        .collect();
+    limits.into_iter()
 }
 
 /// The refusal of a request whose own limit of costs does not pay for two models.
-fn too_little(call: &Call, needs: Option<(MicroUsd, MicroUsd)>) -> EngineError {
-    let needed = needs.and_then(|(first, second)| first.checked_add(second));
-    let raise = match (needed, call.size().output) {
-        (None, _) => "raise it, or lower `max_tokens`".to_owned(),
-        (Some(needed), None) => format!(
-            "raise it to {needed} USD, which pays for both prompts and {ANSWER_TOKENS} tokens of \
-             each answer"
-        ),
-        (Some(needed), Some(_)) => format!("raise it to {needed} USD, or lower `max_tokens`"),
+fn too_little(call: &Call, least: Option<u64>) -> EngineError {
+    let amount = least.map_or(String::new(), |least| {
+        format!(" to {} USD", MicroUsd::new(least))
+    });
+    let lower = match call.size().output {
+        Some(_) => ", or lower `max_tokens`",
+        None => "",
     };
-    EngineError::Refused {
-        model: call.model().to_string(),
-        refusal: Box::new(Refusal {
-            kind: RefusalKind::Unsatisfiable,
-            class: SecurityClass::Standard,
-            missing: vec!["max_cost_usd".to_owned()],
-            lacks: Vec::new(),
-            advice: format!(
-                "`max_cost_usd` must pay for two models, because a second model verifies the \
-                 decision; {raise}"
-            ),
-        }),
-    }
+    least_limit::refusal(
+        call,
+        format!(
+            "`max_cost_usd` must pay for two models, because a second model verifies the \
+             decision; raise it{amount}{lower}"
+        ),
+    )
 }
 
 #[cfg(test)]
@@ -232,14 +231,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_part_gives_each_request_what_it_needs_and_half_of_the_rest() {
-        let needs = Some((MicroUsd::new(300), MicroUsd::new(100)));
-        assert_eq!(parts(1_000, needs), [600, 500, 750, 250]);
-        assert_eq!(parts(400, needs), [300, 200, 300, 100]);
-        assert_eq!(parts(399, needs), [199, 300, 99]);
-        assert_eq!(parts(1, None), [1]);
-        for most in 1..50 {
-            assert!(parts(most, needs).iter().all(|part| *part <= most));
+    fn the_limits_that_are_tried_are_close_and_the_same_for_each_limit() {
+        let all: Vec<u64> = limits_up_to(least_limit::MOST).collect();
+        for pair in all.windows(2) {
+            assert!(pair[0] < pair[1] && pair[1] <= pair[0] + (pair[0] / STEP).max(1));
+        }
+        assert!(all.len() < 400, "{}", all.len());
+        for most in [0, 1, 7, 40_474, 1_000_000] {
+            let some: Vec<u64> = limits_up_to(most).collect();
+            assert_eq!(some, all[..some.len()]);
         }
     }
 }

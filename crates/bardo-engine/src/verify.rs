@@ -14,9 +14,9 @@ use bardo_types::receipt::{DecisionVerification, VerificationResult};
 
 use crate::answer::{Answer, BOOKS_WAIT, Delivering};
 use crate::call::Call;
+use crate::claims::Claim;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::leg::Leg;
 use crate::plan::{Plan, Planned};
 use crate::reserve::Funded;
 use crate::two_plans::{lead, takes_part, unavailable};
@@ -46,8 +46,11 @@ impl Engine {
             }
             Err(error) => return Err(error),
         };
-        let plan = narrowed(limited.call(), plan, second.legs());
-        let first = Planned::new(limited, plan);
+        let call = limited.call();
+        let plan = plan.with_only(|leg| takes_part(leg.endpoint.service) && leg.holds_back(call));
+        let (of_first, of_second) = Claim::pair();
+        let first = Planned::new(limited, plan.beside(of_first));
+        let second = second.beside(of_second);
         match self.reserve_both(first, second).await? {
             (first, Ok(second)) => self.both(first, second, accepts).await,
             (first, Err(error)) if accepts => self.unverified(first, &error).await,
@@ -185,19 +188,6 @@ impl Engine {
             is_sent: true,
         })
     }
-}
-
-/// The plan of the first request without the backends and makers of the second one, so that no
-/// failover makes both answers come from one of them.
-fn narrowed(call: &Call, plan: Plan, second: &[Arc<Leg>]) -> Plan {
-    let roster = call.snapshot().roster();
-    plan.with_only(|leg| {
-        let differs = |other: &Arc<Leg>| {
-            leg.candidate.backend != other.candidate.backend
-                && roster.has_other_maker(&leg.candidate, &other.candidate)
-        };
-        takes_part(leg.endpoint.service) && leg.holds_back(call) && second.iter().all(differs)
-    })
 }
 
 /// Settles an answer that the caller does not get. What its provider bills is charged. Answers its

@@ -128,6 +128,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 facts,
                 allow_downgrade: false,
                 may_use: &|_| true,
+                added: &|_| 0,
                 own_keys: &|_| false,
                 health: &NoHealth,
                 bankr: bardo_router::BankrFunds::default(),

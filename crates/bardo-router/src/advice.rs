@@ -59,6 +59,8 @@ pub(crate) struct RefusalContext<'a> {
     pub(crate) backends: &'a [BackendSpec],
     /// Every model of every backend.
     pub(crate) pool: &'a [RatedCandidate],
+    /// Whether the request limits its output.
+    pub(crate) limits_output: bool,
     /// The model that the caller named, in the request or in its hints.
     pub(crate) model: Option<&'a str>,
 }
@@ -89,7 +91,10 @@ pub(crate) fn for_refusal(
     let names = |name: &str| missing.iter().any(|known| known == name);
     if names("max_cost_usd") {
         let key = requirements.cap.map_or("max_cost_usd", |cap| cap.key);
-        sentences.push(format!("raise `{key}`, or lower `max_tokens`"));
+        sentences.push(match known.limits_output {
+            true => format!("raise `{key}`, or lower `max_tokens`"),
+            false => format!("raise `{key}`"),
+        });
     }
     if names("max_latency_ms") {
         sentences.push("raise `max_latency_ms`, or set `inference.strict_latency: false`".into());

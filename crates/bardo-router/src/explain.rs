@@ -22,8 +22,7 @@ pub(crate) fn explain(
     let backends = router.roster().backends();
     let speaker = Speaker {
         requirements: &decision.requirements,
-        facts: &request.facts,
-        may_use: request.may_use,
+        request,
     };
     // The chosen in order, then the others by what speaks against them, then by name.
     let mut others: Vec<usize> = (0..decision.seen.len())

@@ -267,7 +267,8 @@ impl HardFilter<'_> {
             (revenue, Reason::Revenue),
         ] {
             let Some(cap) = cap else { continue };
-            match cost::capped(rated.entry(), &self.request.facts, cap.most) {
+            let facts = self.request.facts_at(&rated.candidate);
+            match cost::capped(rated.entry(), &facts, cap.most) {
                 Ok(None) => {}
                 Ok(Some(tokens)) => {
                     *max_output = Some(max_output.map_or(tokens, |other| other.min(tokens)));

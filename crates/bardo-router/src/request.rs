@@ -117,6 +117,9 @@ pub struct RouteRequest<'a> {
     pub allow_downgrade: bool,
     /// Whether the caller's key and tier let it use a candidate, and it can be billed.
     pub may_use: &'a dyn Fn(&Candidate) -> bool,
+    /// Tokens that the settings of a candidate are known to add to the prompt, for the limit of
+    /// costs; 0 where that is not known.
+    pub added: &'a dyn Fn(&Candidate) -> u64,
     /// Whether a candidate on the owner's own key or machine may answer this caller in place of a
     /// seller: the caller is the owner, or the candidate is billed.
     pub own_keys: &'a dyn Fn(&Candidate) -> bool,
@@ -126,6 +129,17 @@ pub struct RouteRequest<'a> {
     pub bankr: BankrFunds,
     /// The product tier of the caller's key (`free`, `pro`, …), where it has one.
     pub tier: Option<&'a str>,
+}
+
+impl RouteRequest<'_> {
+    /// The facts of the request at a candidate: its prompt with the tokens that are added there.
+    pub(crate) fn facts_at(&self, candidate: &Candidate) -> Facts {
+        let added = (self.added)(candidate);
+        Facts {
+            prompt_tokens: self.facts.prompt_tokens.saturating_add(added),
+            ..self.facts
+        }
+    }
 }
 
 /// Money for calls to Bankr.

@@ -377,10 +377,10 @@ impl Router {
             None if order.is_empty() => {
                 let speaker = Speaker {
                     requirements: &requirements,
-                    facts: &request.facts,
-                    may_use: request.may_use,
+                    request,
                 };
                 let known = advice::RefusalContext {
+                    limits_output: request.facts.max_output_tokens.is_some(),
                     backends: self.roster.backends(),
                     pool: &self.roster.pool.rated_candidates,
                     model: Some(name),
@@ -447,10 +447,10 @@ impl Router {
         let refusal = order.is_empty().then(|| {
             let speaker = Speaker {
                 requirements: &requirements,
-                facts: &request.facts,
-                may_use: request.may_use,
+                request,
             };
             let known = advice::RefusalContext {
+                limits_output: request.facts.max_output_tokens.is_some(),
                 backends: self.roster.backends(),
                 pool: &self.roster.pool.rated_candidates,
                 model: requirements.intent.model.as_deref(),

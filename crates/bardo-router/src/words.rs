@@ -10,16 +10,14 @@ use crate::cost;
 use crate::ranking::RankedCandidate;
 use crate::rated::RatedCandidate;
 use crate::reason::Reason;
-use crate::request::Facts;
+use crate::request::RouteRequest;
 use crate::requirements::{CostCap, NOT_SEALED, Requirements};
 use crate::roster::Candidate;
 
 /// The data for sentences about a request.
 pub(crate) struct Speaker<'a> {
     pub(crate) requirements: &'a Requirements,
-    pub(crate) facts: &'a Facts,
-    /// Whether the caller's key and tier let it use a candidate, and it can be billed.
-    pub(crate) may_use: &'a dyn Fn(&Candidate) -> bool,
+    pub(crate) request: &'a RouteRequest<'a>,
 }
 
 const ALL: [Reason; 22] = [
@@ -97,7 +95,7 @@ impl Speaker<'_> {
             price: Some(Price::default()),
             ..ModelEntry::clone(&candidate.entry)
         };
-        (self.may_use)(&Candidate {
+        (self.request.may_use)(&Candidate {
             backend: candidate.backend,
             entry: Arc::new(priced),
         })
@@ -117,7 +115,7 @@ impl Speaker<'_> {
                 requirements.class.as_str()
             ),
             Reason::Unsealable => {
-                let uses = self.facts.uses;
+                let uses = self.request.facts.uses;
                 let open = uses.minus(uses.minus(NOT_SEALED));
                 format!("an end-to-end encrypted request cannot carry {}", spoken(open))
             }
@@ -129,12 +127,12 @@ impl Speaker<'_> {
             Reason::Family => "not in the requested family of models".into(),
             Reason::Context => format!(
                 "context of {} tokens is too small for a prompt of about {} and the answer",
-                capabilities.context_tokens, self.facts.prompt_tokens
+                capabilities.context_tokens, self.request.facts.prompt_tokens
             ),
             Reason::Output => format!(
                 "answers with {} tokens at most, {} requested",
                 capabilities.max_output_tokens,
-                self.facts.max_output_tokens.unwrap_or_default()
+                self.request.facts.max_output_tokens.unwrap_or_default()
             ),
             Reason::Tier => format!(
                 "tier `{}` is too low for quality `{}`, which another model has",
@@ -180,12 +178,16 @@ impl Speaker<'_> {
     fn too_dear(&self, cap: Option<CostCap>, rated: &RatedCandidate) -> String {
         let Some(cap) = cap else { return String::new() };
         let most = usd(cap.most);
-        match cost::capped(rated.entry(), self.facts, cap.most) {
+        let facts = self.request.facts_at(&rated.candidate);
+        match cost::capped(rated.entry(), &facts, cap.most) {
             Err(Some(worst)) => format!(
                 "could cost {}, above the limit of {most} (`{}`)",
                 usd(worst),
                 cap.key
             ),
+            _ if rated.entry().price.is_some() => {
+                format!("could cost more than the limit of {most} (`{}`)", cap.key)
+            }
             _ => format!(
                 "has no known price, and the limit is {most} (`{}`)",
                 cap.key

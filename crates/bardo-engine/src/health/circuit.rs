@@ -16,6 +16,10 @@ const UNWELL_FOR: Duration = Duration::from_secs(30);
 /// After such a time without failures the next one is the first.
 const QUIET: Duration = Duration::from_secs(60);
 
+/// A backend that refuses this gateway's own account so often in a row is left alone for a while.
+const REFUSED_FROM: u32 = 2;
+const REFUSED_FOR: Duration = Duration::from_secs(15);
+
 /// When circuits open, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Breaker {
@@ -251,6 +255,15 @@ impl Circuit {
         self.unreachable = 0;
         self.silences = 0;
         self.refusals = 0;
+        self.pause = self.pause.filter(|(_, class)| !is_of_account(*class));
+    }
+
+    /// Pauses calls after a refusal of the gateway's own key or account: other backends are called
+    /// first for a while, and this one where there is no other.
+    pub(super) fn refused_account(&mut self, breaker: &Breaker, class: FaultClass, now: Instant) {
+        if breaker.enabled && is_of_account(class) && self.refusals >= REFUSED_FROM {
+            self.pause(now + REFUSED_FOR, class);
+        }
     }
 
     /// A call failed. `outcomes` are the successes and failures that count for this circuit, this
@@ -359,4 +372,9 @@ impl Circuit {
     pub(super) fn asked_anyway(&self) -> u64 {
         self.trip.as_ref().map_or(0, OpenCircuit::anyway)
     }
+}
+
+/// Whether a refusal is about the gateway's own key or account at the backend.
+const fn is_of_account(class: FaultClass) -> bool {
+    matches!(class, FaultClass::Authentication | FaultClass::Payment)
 }

@@ -110,6 +110,7 @@ impl HealthRecord {
         if let Some(wait) = report.pause {
             self.circuit.pause(now + wait, report.class);
         }
+        self.circuit.refused_account(breaker, report.class, now);
         first
     }
 

@@ -233,10 +233,11 @@ fn what_callers_keys_and_limits_bring_about_never_opens_it() {
         FaultClass::Unprocessable,
     ] {
         for _ in 0..50 {
-            scene.fails(class);
+            let permit = scene.last().ok().unwrap();
+            permit.failed(&failure(class), scene.now);
         }
     }
-    scene.answers();
+    assert_eq!(scene.shown().state, CircuitState::Closed);
 }
 
 #[test]
@@ -434,6 +435,34 @@ fn nobody_is_asked_before_the_time_that_was_named() {
         assert!(!permit.failed(&Failure::reported(fault), scene.now));
     }
     assert!(matches!(scene.gate(), CircuitCheck::Paused(wait, _) if wait == SECOND * 9));
+}
+
+#[test]
+fn a_backend_that_refuses_the_gateways_own_account_twice_is_left_alone_until_it_answers() {
+    for class in [FaultClass::Payment, FaultClass::Authentication] {
+        let mut scene = CircuitRig::new();
+        for _ in 0..2 {
+            scene.fails(class);
+        }
+        let CircuitCheck::Paused(wait, known) = scene.gate() else {
+            panic!("called a third time");
+        };
+        assert_eq!((wait, known), (SECOND * 15, class));
+        // Where there is no other backend it is called all the same, and an answer ends the pause.
+        let only = scene.health.last_resort(&scene.who, &BREAKER, scene.now);
+        drop(only.ok().unwrap().succeeded(scene.now));
+        drop(scene.pass());
+        scene.fails(class);
+        drop(scene.pass());
+        scene.fails(class);
+        scene.now += SECOND * 15;
+        drop(scene.pass());
+    }
+    let scene = CircuitRig::new();
+    for _ in 0..9 {
+        scene.fails(FaultClass::Permission);
+    }
+    drop(scene.pass());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Two requests that are paid for together before either is sent. Each gets the least that it needs
-//! first; only then the holds grow, so neither request takes the money of the other.
+//! first: its first backend and a short answer. Only then the holds grow, so neither request takes
+//! the money of the other. Failover to dearer backends is part of the plans where the money pays
+//! for it too.
 
 use std::sync::Arc;
 
@@ -20,7 +22,11 @@ use crate::received::Payer;
 /// One of two requests that are held for together.
 struct PairedRequest {
     call: Box<Call>,
+    /// The plan that the hold pays for.
     plan: Plan,
+    /// The plan with all backends, where the hold does not pay for it yet.
+    whole: Option<Plan>,
+    held: MicroUsd,
     life: Lifecycle<Admitted>,
     terms: Arc<PayerTerms>,
     candidates: Vec<hold::HoldCandidate>,
@@ -80,7 +86,7 @@ impl Engine {
         let both = first.range.least.checked_add(second.range.least);
         let both = both.ok_or_else(out_of_range)?;
         if let Err(told) = self.begin(&mut first).await? {
-            let Some(free) = first.plan.without_billed() else {
+            let Some(free) = first.whole().without_billed() else {
                 let fits = both_fit(&first.ask(), &second.ask(), room(&told));
                 return Err(self.told(&first, told, both, fits));
             };
@@ -96,7 +102,7 @@ impl Engine {
                 let error = self.told(&second, told, both, fits);
                 let held = self.grow(&mut first, None, total).await?;
                 let first = self.funded(first, &held).await?;
-                let Some(free) = second.plan.without_billed() else {
+                let Some(free) = second.whole().without_billed() else {
                     return Ok((first, Err(error)));
                 };
                 second.plan = free;
@@ -104,7 +110,16 @@ impl Engine {
             }
         };
         let total = left.checked_add(both).unwrap_or(MicroUsd::MAX);
-        let of_first = self.grow(&mut first, Some(second.range), total).await?;
+        if least_of_all(&first)?
+            .checked_add(least_of_all(&second)?)
+            .is_some_and(|least| least <= total)
+        {
+            first.widen()?;
+            second.widen()?;
+        }
+        let of_first = self
+            .grow(&mut first, Some((second.range, second.held)), total)
+            .await?;
         let rest = total.saturating_sub(of_first.amount);
         let of_second = self.grow(&mut second, None, rest).await?;
         let first = self.funded(first, &of_first).await?;
@@ -135,23 +150,28 @@ impl Engine {
             let record = side.life.record_mut();
             record.bound_prompt(side.prompt_tokens);
             record.held(&reservation);
+            side.held = least;
             reservation.available
         }))
     }
 
     /// Holds more for a request that has its least, up to its part of `total` where another request
-    /// has its least too. A refusal makes the part smaller and is no error.
+    /// has its least too; `other` is the range and the hold of that one. A refusal makes the part
+    /// smaller and is no error.
     async fn grow(
         &self,
         side: &mut PairedRequest,
-        other: Option<HoldRange>,
+        other: Option<(HoldRange, MicroUsd)>,
         mut total: MicroUsd,
     ) -> Result<HoldPlan, EngineError> {
-        let held = side.range.least;
-        let taken = other.map_or(Some(held), |other| held.checked_add(other.least));
+        let held = side.held;
+        let taken = other.map_or(Some(held), |(_, of_other)| held.checked_add(of_other));
         let taken = taken.ok_or_else(out_of_range)?;
         for _ in 0..TRIES {
-            let available = other.map_or(total, |other| side.range.share(other, total));
+            let available = other.map_or(total, |(other, _)| side.range.share(other, total));
+            if available < side.range.least {
+                break;
+            }
             let plan = side.within(available)?;
             let by = plan.amount.saturating_sub(held);
             if by == MicroUsd::ZERO {
@@ -170,6 +190,7 @@ impl Engine {
                 }
             }
         }
+        side.narrow()?;
         side.within(held)
     }
 
@@ -219,17 +240,55 @@ impl PairedRequest {
         let terms = Arc::clone(terms);
         let (limited, plan) = planned.into_parts();
         let (call, life) = limited.into_parts();
+        let (plan, whole) = match plan.without_billed_failover() {
+            Some(narrow) => (narrow, Some(plan)),
+            None => (plan, None),
+        };
         let candidates = billed(&call, &plan);
         let query = ask(&call, &plan, &candidates);
         Ok(Self {
             range: HoldRange::of(&query)?,
             prompt_tokens: query.prompt_tokens,
+            held: MicroUsd::ZERO,
             candidates,
             terms,
             call,
             plan,
+            whole,
             life,
         })
+    }
+
+    /// The plan with all backends.
+    fn whole(&self) -> &Plan {
+        self.whole.as_ref().unwrap_or(&self.plan)
+    }
+
+    /// Plans with all backends from now on.
+    fn widen(&mut self) -> Result<(), EngineError> {
+        if let Some(whole) = self.whole.take() {
+            self.plan = whole;
+            self.measure()?;
+        }
+        Ok(())
+    }
+
+    /// Plans without failover to other billed backends from now on.
+    fn narrow(&mut self) -> Result<(), EngineError> {
+        if let Some(narrow) = self.plan.without_billed_failover() {
+            self.plan = narrow;
+            self.measure()?;
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self) -> Result<(), EngineError> {
+        self.candidates = billed(&self.call, &self.plan);
+        let query = ask(&self.call, &self.plan, &self.candidates);
+        (self.range, self.prompt_tokens) = (HoldRange::of(&query)?, query.prompt_tokens);
+        let prompt_tokens = self.prompt_tokens;
+        self.life.record_mut().bound_prompt(prompt_tokens);
+        Ok(())
     }
 
     /// The request where its plan costs nothing.
@@ -256,6 +315,12 @@ impl PairedRequest {
             Sizing::Short { .. } | Sizing::OutOfRange => Err(out_of_range()),
         }
     }
+}
+
+/// The least that a request needs with all backends of its plan.
+fn least_of_all(side: &PairedRequest) -> Result<MicroUsd, EngineError> {
+    let candidates = billed(&side.call, side.whole());
+    Ok(HoldRange::of(&ask(&side.call, side.whole(), &candidates))?.least)
 }
 
 /// Whether the account of the caller pays for a request.

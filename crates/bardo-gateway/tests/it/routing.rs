@@ -5,6 +5,7 @@ mod bankr;
 pub(crate) mod bound;
 mod budget;
 mod configuration;
+mod cost_limits;
 mod hints;
 mod operations;
 mod order;

@@ -256,6 +256,7 @@ impl Ask<'_> {
             facts: self.facts,
             allow_downgrade: self.allow_downgrade,
             may_use: &|_| true,
+            added: &|_| 0,
             own_keys: &|_| false,
             health: self.health,
             bankr: crate::request::BankrFunds::default(),

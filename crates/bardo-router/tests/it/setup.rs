@@ -261,6 +261,7 @@ pub(crate) fn route_by(
         facts: facts(),
         allow_downgrade: true,
         may_use: &|_| true,
+        added: &|_| 0,
         own_keys: &|_| false,
         health,
         bankr: bardo_router::BankrFunds::default(),
