@@ -9,13 +9,13 @@ use crate::leg::Leg;
 
 /// One of the two requests of a verification, and the backend that it uses.
 #[derive(Clone)]
-pub(crate) struct Claim {
+pub(crate) struct BackendClaim {
     claims: Arc<Mutex<[Option<Arc<Leg>>; 2]>>,
     /// Which of the two requests this is.
     side: usize,
 }
 
-impl Claim {
+impl BackendClaim {
     /// The claims of two requests that use no backend yet.
     pub(crate) fn pair() -> (Self, Self) {
         let claims = Arc::default();

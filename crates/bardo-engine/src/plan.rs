@@ -11,7 +11,7 @@ use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::PassedOver;
 
 use crate::call::Call;
-use crate::claims::Claim;
+use crate::claims::BackendClaim;
 use crate::cost_limit::{self, CostLimitError};
 use crate::engine::Engine;
 use crate::entitle;
@@ -40,7 +40,7 @@ pub(crate) struct Plan {
     /// The chosen candidates that cannot be legs.
     rejected: Vec<UnfitBackend>,
     /// One of two requests that must not use the same backend.
-    claim: Option<Claim>,
+    claim: Option<BackendClaim>,
 }
 
 /// A candidate that cannot take the request.
@@ -116,7 +116,7 @@ impl Planned {
     }
 
     /// One of two requests that must not use the same backend.
-    pub(crate) fn beside(mut self, claim: Claim) -> Self {
+    pub(crate) fn beside(mut self, claim: BackendClaim) -> Self {
         self.plan = self.plan.beside(claim);
         self
     }
@@ -220,13 +220,13 @@ impl Plan {
     }
 
     /// The plan of one of two requests that must not use the same backend.
-    pub(crate) fn beside(mut self, claim: Claim) -> Self {
+    pub(crate) fn beside(mut self, claim: BackendClaim) -> Self {
         self.claim = Some(claim);
         self
     }
 
     /// The claim that each leg needs before it is used, where there is another request beside.
-    pub(crate) fn claim(&self) -> Option<&Claim> {
+    pub(crate) fn claim(&self) -> Option<&BackendClaim> {
         self.claim.as_ref()
     }
 

@@ -14,7 +14,7 @@ use bardo_types::receipt::{DecisionVerification, VerificationResult};
 
 use crate::answer::{Answer, BOOKS_WAIT, Delivering};
 use crate::call::Call;
-use crate::claims::Claim;
+use crate::claims::BackendClaim;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::plan::{Plan, Planned};
@@ -48,7 +48,7 @@ impl Engine {
         };
         let call = limited.call();
         let plan = plan.with_only(|leg| takes_part(leg.endpoint.service) && leg.holds_back(call));
-        let (of_first, of_second) = Claim::pair();
+        let (of_first, of_second) = BackendClaim::pair();
         let first = Planned::new(limited, plan.beside(of_first));
         let second = second.beside(of_second);
         match self.reserve_both(first, second).await? {
