@@ -6,6 +6,7 @@ use bardo_access::KeyTier;
 use bardo_types::model::Dialect;
 use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::BadRequest;
+use bardo_wire::content_form;
 use bardo_wire::json::{TopLevel, scan};
 
 use crate::call::{Call, Top};
@@ -133,8 +134,8 @@ fn require_limit(top: &TopLevel<'_>) -> Result<(), BadRequest> {
     }
 }
 
-/// Refuses a conversation that is no list of objects, which no provider can read, before a backend
-/// is chosen. Looks at the ends of the list alone: the rest is read where it is translated.
+/// Refuses a conversation that is no list of objects, or has a part without a text `type`, before a
+/// backend is chosen: no provider can read it. A part of an unknown type passes: it may be new.
 fn check_conversation(dialect: Dialect, top: &TopLevel<'_>) -> Result<(), BadRequest> {
     let (key, forms) = match dialect {
         Dialect::Chat | Dialect::Anthropic => (
@@ -174,8 +175,16 @@ fn check_conversation(dialect: Dialect, top: &TopLevel<'_>) -> Result<(), BadReq
             let message = format!("`{key}` is empty; send at least one message");
             Err(BadRequest::new(key, message).unreadable())
         }
-        [] | [b'{', .., b'}'] => Ok(()),
-        _ => wrong(&format!("each entry of `{key}` must be an object; `{key}`")),
+        [] => Ok(()),
+        _ => {
+            content_form::check(dialect, key, json)?;
+            match top.raw("system") {
+                Some(system) if dialect == Dialect::Anthropic => {
+                    content_form::check(dialect, "system", system.trim_ascii())
+                }
+                _ => Ok(()),
+            }
+        }
     }
 }
 
@@ -221,10 +230,8 @@ fn includes_usage(top: &TopLevel<'_>) -> Result<bool, BadRequest> {
         return Ok(false);
     };
     let options: Option<StreamOptions> = serde_json::from_str(json).map_err(|error| {
-        BadRequest::new(
-            "stream_options",
-            format!("`stream_options` is malformed: {error}"),
-        )
+        let message = bardo_wire::json::told(&error, "stream_options");
+        BadRequest::new("stream_options", message)
     })?;
     Ok(options.unwrap_or_default().include_usage.unwrap_or(false))
 }

@@ -1,5 +1,6 @@
 //! JSON bodies of operators, refused in words of the API instead of those of the parser.
 
+use bardo_wire::json::type_words;
 use serde::Deserialize;
 
 /// Reads a JSON body.
@@ -62,21 +63,6 @@ pub(crate) fn told(path: &str, error: &serde_json::Error) -> String {
     match expected {
         Some((_, expected)) => format!("{place} must be {}", type_words(expected)),
         None => format!("{place}: {message}"),
-    }
-}
-
-/// The name of a type in the words of the API, where the parser has its own.
-pub(crate) fn type_words(expected: &str) -> &str {
-    match expected {
-        "a JSON number" | "f64" | "f32" => "a number",
-        "u64" | "u32" | "u16" | "u8" | "usize" => "a whole number of 0 or more",
-        "i64" | "i32" | "i16" | "i8" | "isize" => "a whole number",
-        "a boolean" => "true or false",
-        "a sequence" => "a list",
-        "a map" => "an object",
-        other if other.starts_with("struct ") => "an object",
-        other if other.starts_with("tuple ") || other.starts_with("enum ") => "another value",
-        other => other,
     }
 }
 

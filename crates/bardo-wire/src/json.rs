@@ -4,12 +4,17 @@ mod lenient;
 mod object;
 mod scan;
 mod special;
+mod told;
+mod walk;
 mod write;
 
 pub(crate) use lenient::{Count, Few, Lenient, byok_fee, decimal};
-pub(crate) use object::{Extra, Members, NameOnly, Skipped, TypeOnly, Unknown, told, wire_object};
-pub use object::{Str, explain};
+pub(crate) use object::{Extra, Members, NameOnly, Skipped, TypeOnly, Unknown, wire_object};
+pub use object::Str;
 pub use scan::{JsonError, Member, TopLevel, scan};
+pub(crate) use told::found;
+pub use told::{explain, told, type_words};
+pub(crate) use walk::Walker;
 pub(crate) use write::{
     Array, DataUrl, Object, Serde, ToJson, kept_object, object, write_text, written_object,
 };

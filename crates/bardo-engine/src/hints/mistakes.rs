@@ -5,6 +5,7 @@ use bardo_types::near;
 use bardo_types::privacy::{SecurityClass, TaskClass};
 use bardo_types::profile::InferenceProfile;
 use bardo_wire::codec::BadRequest;
+use bardo_wire::json::told;
 use serde_json::Value;
 
 use super::given::Given;
@@ -98,17 +99,18 @@ pub(super) fn no_profile(given: Option<&Value>, error: &serde_json::Error) -> Ba
         members.iter().find_map(|(name, value)| {
             let alone = Value::Object([(name.clone(), value.clone())].into_iter().collect());
             let error = serde_json::from_value::<InferenceProfile>(alone).err()?;
-            Some(no_member(name, &error.to_string()))
+            Some(no_member(name, &error))
         })
     });
-    let message = wrong.unwrap_or_else(|| format!("`profile` is malformed: {error}"));
+    let message = wrong.unwrap_or_else(|| told(error, "profile"));
     BadRequest::new("bardo.profile", message)
 }
 
-fn no_member(name: &str, error: &str) -> String {
+fn no_member(name: &str, error: &serde_json::Error) -> String {
     let shown = cut(name);
-    if error.starts_with(&format!("unknown field `{name}`")) {
-        let known: Vec<&str> = error.split('`').skip(3).step_by(2).collect();
+    let text = error.to_string();
+    if text.starts_with(&format!("unknown field `{name}`")) {
+        let known: Vec<&str> = text.split('`').skip(3).step_by(2).collect();
         let meant = match did_you_mean(name, &known) {
             none if none.is_empty() => format!("; its members are {}", known.join(", ")),
             meant => meant,
@@ -116,20 +118,7 @@ fn no_member(name: &str, error: &str) -> String {
         return format!("`profile.{shown}` is not a setting{meant}");
     }
     if name == "response_schema" {
-        return format!(
-            "`profile.response_schema` must be {{\"name\": \"...\", \"schema\": {{...}}}}, with `strict` if you want: {error}"
-        );
+        return "`profile.response_schema` must be {\"name\": \"...\", \"schema\": {...}}; `strict` beside them must be true or false".to_owned();
     }
-    let expected = match error
-        .rsplit_once(", expected ")
-        .map(|(_, expected)| expected)
-    {
-        Some("f64") => "a number",
-        Some("u32" | "u64") => "a whole number",
-        Some("a boolean") => "true or false",
-        Some("a string") => "a text",
-        Some("a sequence") => "a list of texts",
-        _ => return format!("`profile.{shown}` is malformed: {error}"),
-    };
-    format!("`profile.{shown}` must be {expected}")
+    told(error, &format!("profile.{shown}"))
 }

@@ -355,11 +355,11 @@ fn a_wrong_member_of_the_profile_is_named_with_what_it_must_be() {
     for (json, message) in [
         (
             r#"{"temperature":"hot"}"#,
-            "`profile.temperature` must be a number",
+            "`profile.temperature` must be a number, not the text \"hot\"",
         ),
         (
             r#"{"seed":1,"top_k":"x"}"#,
-            "`profile.top_k` must be a whole number",
+            "`profile.top_k` must be a whole number of 0 or more, not the text \"x\"",
         ),
         (
             r#"{"tempreature":1}"#,

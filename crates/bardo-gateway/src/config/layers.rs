@@ -407,20 +407,30 @@ fn plain(message: &str) -> String {
     if let Some(name) = message.strip_prefix("missing field ") {
         return format!("the setting {name} is missing");
     }
-    let begins = ["invalid type: ", "invalid value: "];
+    if message.starts_with("non-finite float") || message == "number out of range" {
+        return "the number is too large; write a smaller one".to_owned();
+    }
+    let begins = ["invalid type: ", "invalid value: ", "invalid length "];
     let rest = begins.iter().find_map(|begin| message.strip_prefix(begin));
     let Some((given, expected)) = rest.and_then(|rest| rest.rsplit_once(", expected ")) else {
         return message.to_owned();
     };
     let expected = match expected {
-        "a JSON number" | "f64" | "f32" => "a number",
-        "u64" | "u32" | "u16" | "u8" | "usize" => "a whole number of 0 or more",
         "a boolean" => "`true` or `false`",
         "a string" => "a text",
-        "a sequence" => "a list",
-        other if other == "a map" || other.starts_with("struct ") => "a table",
-        _ => return message.to_owned(),
+        "a map" => "a table",
+        "a tuple of size 2" => "a list of two numbers, such as `[0.2, 0.8]`",
+        other if other.starts_with("struct ") => "a table",
+        other => type_words(other),
     };
-    let given = given.strip_prefix("integer ").unwrap_or(given);
+    let given = match given.split_once(' ') {
+        Some(("integer" | "boolean" | "string", value)) => value.to_owned(),
+        Some(("floating", value)) => value.trim_start_matches("point ").to_owned(),
+        _ if given == "sequence" => "a list".to_owned(),
+        _ if given == "map" => "a table".to_owned(),
+        _ if matches!(given, "unit value" | "null") => "empty".to_owned(),
+        _ if message.starts_with("invalid length") => format!("a list of {given}"),
+        _ => given.to_owned(),
+    };
     format!("must be {expected}, not {given}")
 }

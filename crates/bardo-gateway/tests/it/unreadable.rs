@@ -208,3 +208,34 @@ fn a_conversation_that_is_no_list_of_objects_is_refused_before_any_backend_is_as
     }
     assert!(sandbox.journal().is_empty(), "nothing is sent");
 }
+
+#[test]
+fn a_part_without_a_text_type_is_refused_before_any_backend_is_asked() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&everything(&sandbox));
+    for caller in Caller::ALL {
+        let list = list_of(caller);
+        let text = match caller {
+            Caller::Responses => "input_text",
+            _ => "text",
+        };
+        let good = json!({ "type": text, "text": "Hello" });
+        for model in ["gpt-5.5", "claude-sonnet-5-5", "bardo/auto"] {
+            for (part, place) in [
+                (json!({ "text": "no type" }), ".type` is required"),
+                (json!({ "type": 5 }), ".type` is a number"),
+                (json!({ "type": null, "text": "x" }), ".type` is null"),
+                (json!("str"), "` is a text"),
+                (json!(5), "` is a number"),
+            ] {
+                let mut body = caller.request(model, "Hello", false);
+                let content = json!([good, part]);
+                body[list] = json!([{ "role": "user", "content": content }]);
+                let answer = post(&gateway, caller, body.to_string());
+                let words = format!("`{list}[0].content[1]{place}");
+                check(caller, &answer, 400, "invalid_request", &words);
+            }
+        }
+    }
+    assert!(sandbox.journal().is_empty(), "nothing is sent");
+}

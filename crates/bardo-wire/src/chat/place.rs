@@ -1,15 +1,14 @@
 //! Where in a body serde stumbled, as a path that a person can follow.
 
 use crate::codec::BadRequest;
-use crate::json::explain;
+use crate::json::told;
 use crate::kit::error_path;
 
 /// Turns a serde failure on `text` into a refusal that names the member at fault.
 pub(super) fn refuse(text: &str, error: &serde_json::Error) -> BadRequest {
-    BadRequest {
-        param: error_path::of(text.as_bytes(), error),
-        ..explain(error)
-    }
+    let param = error_path::of(text.as_bytes(), error);
+    let message = told(error, &param);
+    BadRequest::new(param, message)
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor
 use serde_json::value::RawValue;
 
 use super::write::kept_object;
-use crate::codec::BadRequest;
 
 /// A string that borrows from the body unless an escape forced a copy.
 ///
@@ -59,33 +58,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
         }
         deserializer.deserialize_str(StrVisitor)
     }
-}
-
-/// Turns a serde failure on a caller's body into a refusal that a person can act on.
-///
-/// Serde tells line and column; the message keeps both and drops Rust's vocabulary.
-#[must_use]
-pub fn explain(error: &serde_json::Error) -> BadRequest {
-    let text = told(error);
-    BadRequest::new(
-        "",
-        format!("the request body does not fit this endpoint: {text}"),
-    )
-}
-
-/// The most of a parser's words that is passed on.
-const TOLD_BYTES_MAX: usize = 1_024;
-
-/// The message of serde about a failure. It quotes the value that it did not expect, however long
-/// that is, so the middle of a long text is left out; the expected value comes last.
-pub(crate) fn told(error: &serde_json::Error) -> String {
-    let mut text = error.to_string();
-    if text.len() > TOLD_BYTES_MAX {
-        let head = text.floor_char_boundary(TOLD_BYTES_MAX / 2);
-        let tail = text.ceil_char_boundary(text.len() - TOLD_BYTES_MAX / 2);
-        text.replace_range(head..tail, "…");
-    }
-    text
 }
 
 /// Members without a name of ours, as written, in order.
@@ -265,16 +237,6 @@ mod tests {
         assert_eq!(sample.kind.as_deref(), Some("t"));
         assert_eq!((&*sample.extra[0].0, sample.extra[0].1.get()), ("x", "1.0"));
         assert_eq!(sample.inner.unwrap()[0].extra[0].1.get(), r#"{"k":[1, 2]}"#);
-    }
-
-    #[test]
-    fn a_failure_that_quotes_a_whole_body_is_cut_in_its_middle() {
-        let body = format!("{{\"type\":\"t\",\"n\":\"{}\"}}", "é".repeat(50_000));
-        let error = serde_json::from_str::<Sample<'_>>(&body).unwrap_err();
-        let told = super::told(&error);
-        assert!(told.len() < 1_100, "{}", told.len());
-        assert!(told.starts_with("invalid type: string \"é"), "{told}");
-        assert!(told.contains("expected u64"), "{told}");
     }
 
     #[test]

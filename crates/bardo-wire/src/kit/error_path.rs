@@ -5,6 +5,15 @@ pub(crate) fn of(body: &[u8], error: &serde_json::Error) -> String {
     path_at(body, offset_of(body, error.line(), error.column()))
 }
 
+/// The path of `inner`, a path within the value at `outer`.
+pub(crate) fn within(outer: &str, inner: &str) -> String {
+    match inner {
+        "" => outer.to_owned(),
+        inner if inner.starts_with('[') => format!("{outer}{inner}"),
+        inner => format!("{outer}.{inner}"),
+    }
+}
+
 fn offset_of(body: &[u8], line: usize, column: usize) -> usize {
     let start: usize = body
         .split_inclusive(|&byte| byte == b'\n')

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::codec::{BadRequest, Target};
 use crate::json::{Array, Members, Object, Str, kept_object, wire_object};
-use crate::kit::namespaces;
+use crate::kit::{error_path, namespaces};
 use crate::kit::tool_names::ToolNames;
 use crate::quirks::Quirks;
 
@@ -57,8 +57,10 @@ pub(super) fn decode(path: &str, list: &[&RawValue]) -> Result<Vec<Tool>, BadReq
 
 fn tool(path: &str, raw: &RawValue) -> Result<Tool, BadRequest> {
     let definition: Definition<'_> = serde_json::from_str(raw.get()).map_err(|error| {
-        let told = crate::json::told(&error);
-        BadRequest::new(path, format!("`{path}` is not a tool definition: {told}"))
+        let inner = error_path::of(raw.get().as_bytes(), &error);
+        let path = error_path::within(path, &inner);
+        let message = crate::json::told(&error, &path);
+        BadRequest::new(path, message)
     })?;
     let Some(kind) = definition.kind.as_deref() else {
         return Err(BadRequest::new(

@@ -131,7 +131,7 @@ fn a_refused_body_names_the_field_and_the_fix() {
         ),
         (
             r#"{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_text","text":5}]}]}"#,
-            "input[0].content[1]",
+            "input[0].content[1].text",
         ),
         (
             r#"{"model":"m","input":[{"role":"tool","content":"x"}]}"#,

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::codec::BadRequest;
-use crate::json::{Str, explain, scan, told};
+use crate::json::{Str, explain, found, scan, told};
+use crate::kit::error_path;
 use crate::responses::shapes::{Content, ContentPart, Item, ReasoningConfig, TextConfig};
 
 /// Turns serde's complaint about the whole body into one that names the field.
@@ -67,12 +68,7 @@ fn in_input(value: &str) -> Option<BadRequest> {
         ["content", "output"]
             .into_iter()
             .find_map(|key| in_content(&format!("{path}.{key}"), members.get(key)?.get()))
-            .or_else(|| {
-                Some(BadRequest::new(
-                    path.clone(),
-                    format!("`{path}` is not an input item: {}", reason(&error)),
-                ))
-            })
+            .or_else(|| Some(refusal(&path, raw.get(), &error)))
     })
 }
 
@@ -84,31 +80,27 @@ fn in_content(path: &str, value: &str) -> Option<BadRequest> {
         .enumerate()
         .find_map(|(index, raw)| {
             let error = serde_json::from_str::<ContentPart<'_>>(raw.get()).err()?;
-            let path = format!("{path}[{index}]");
-            let message = format!("`{path}` is not a content part: {}", reason(&error));
-            Some(BadRequest::new(path, message))
+            Some(refusal(&format!("{path}[{index}]"), raw.get(), &error))
         })
-        .or_else(|| {
-            Some(BadRequest::new(
-                path,
-                format!("`{path}`: {}", reason(&error)),
-            ))
-        })
+        .or_else(|| Some(refusal(path, value, &error)))
 }
 
 fn wrong<'a, T: Deserialize<'a>>(key: &str, value: &'a str, wanted: &str) -> Option<BadRequest> {
     let error = serde_json::from_str::<T>(value).err()?;
-    Some(BadRequest::new(
-        key,
-        format!("`{key}` must be {wanted}: {}", reason(&error)),
-    ))
+    if !error_path::of(value.as_bytes(), &error).is_empty() {
+        return Some(refusal(key, value, &error));
+    }
+    let message = match found(&error) {
+        Some(found) => format!("`{key}` must be {wanted}, not {found}"),
+        None => format!("`{key}` must be {wanted}"),
+    };
+    Some(BadRequest::new(key, message))
 }
 
-/// What serde says without its line and column, which here count within the value alone.
-fn reason(error: &serde_json::Error) -> String {
-    let text = told(error);
-    match text.rfind(" at line ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
+/// The refusal of `value` at `path`, or of a value within it.
+fn refusal(path: &str, value: &str, error: &serde_json::Error) -> BadRequest {
+    let inner = error_path::of(value.as_bytes(), error);
+    let path = error_path::within(path, &inner);
+    let message = told(error, &path);
+    BadRequest::new(path, message)
 }
