@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
@@ -78,6 +78,7 @@ pub(crate) async fn read(
     limits: &EdgeLimits,
     room: &mut Room,
 ) -> Result<Bytes, Problem> {
+    check_encoding(headers)?;
     let announced = announced(headers);
     if announced.is_some_and(|length| length > limit) {
         return Err(Problem::body_too_large(limit));
@@ -86,6 +87,19 @@ pub(crate) async fn read(
     tokio::time::timeout(limits.read_timeout, read)
         .await
         .map_err(|_| Problem::read_timeout())?
+}
+
+/// Refuses a body that is compressed: the limits count bytes of JSON, and a relay could not edit it.
+fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
+    let encodings = headers.get_all(CONTENT_ENCODING).iter();
+    for encoding in encodings {
+        let encoding = String::from_utf8_lossy(encoding.as_bytes());
+        let encoding = encoding.trim();
+        if !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity") {
+            return Err(Problem::unsupported_encoding(encoding));
+        }
+    }
+    Ok(())
 }
 
 async fn collect(

@@ -20,6 +20,7 @@ pub(crate) use raw::{
 };
 #[cfg(feature = "embedder")]
 pub(crate) use raw::{RawPooling, RawVectorEngine, SemanticModelConfig};
+pub(crate) use urls::{WRONG_COLLECTION, is_collection};
 
 /// The defaults, as documented text.
 pub(crate) const DEFAULTS: &str = include_str!("../../../config/default.toml");

@@ -124,6 +124,16 @@ impl Problem {
         Self::new(ErrorCode::BodyTooLarge, message)
     }
 
+    /// The body has a `content-encoding` that is not read.
+    pub(crate) fn unsupported_encoding(encoding: &str) -> Self {
+        let encoding: String = encoding.chars().take(32).collect();
+        let message = format!(
+            "compressed request bodies are not accepted (`content-encoding: {encoding}`); send the JSON text uncompressed, \
+            without this header"
+        );
+        Self::new(ErrorCode::UnsupportedEncoding, message).for_good()
+    }
+
     pub(crate) fn header_too_large(limit: usize) -> Self {
         let message = format!(
             "the request headers are larger than {limit} bytes in total; send less or raise `server.max_header`"

@@ -15,7 +15,7 @@ use bardo_cache::second::SecondLevel;
 use bardo_ledger::{Ledger, StoreError};
 use bardo_store::postgres::{PostgresOptions, PostgresStore, Unprepared};
 use bardo_store::redis::cache::{RedisCache, RedisCacheOptions};
-use bardo_store::redis::{RedisLimits, RedisOptions};
+use bardo_store::redis::{InvalidRedis, RedisLimits, RedisOptions};
 use bardo_store::sqlite::{self, SqliteStore};
 use bardo_types::clock::SystemClock;
 use bardo_types::secret::Secret;
@@ -196,8 +196,13 @@ pub(crate) fn shared_answers(config: &CacheConfig) -> Result<Option<Arc<dyn Seco
         return Ok(None);
     }
     let options = RedisCacheOptions::new(config.redis_url.clone(), config.redis_key.clone());
-    let shared = RedisCache::new(&options)
-        .map_err(|error| format!("`cache.redis_url`, `cache.redis_key`: {error}"))?;
+    let shared = RedisCache::new(&options).map_err(|error| {
+        let key = match error {
+            InvalidRedis::Key => "redis_key",
+            InvalidRedis::Url(_) | InvalidRedis::Thread(_) => "redis_url",
+        };
+        format!("`cache.{key}`: {error}")
+    })?;
     Ok(Some(Arc::new(shared)))
 }
 

@@ -27,7 +27,7 @@ use http::{HeaderName, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use serde_json::{Value, json};
 
-use crate::config::{CacheConfig, VectorsConfig};
+use crate::config::{CacheConfig, VectorsConfig, WRONG_COLLECTION, is_collection};
 
 /// Longest time of a search, for which a request waits.
 const SEARCH: Duration = Duration::from_millis(20);
@@ -60,7 +60,7 @@ pub(crate) fn shared_questions(
         );
     }
     let vault = Vault::new(config.redis_key.expose().as_bytes())
-        .ok_or("`cache.semantic.vectors` needs `cache.redis_key` of 32 characters or more")?;
+        .ok_or("`cache.redis_key` must have 32 characters or more for `cache.semantic.vectors`")?;
     Ok(Some(Arc::new(Qdrant::new(vectors, vault, transport)?)))
 }
 
@@ -97,13 +97,9 @@ impl Qdrant {
     fn new(config: &VectorsConfig, vault: Vault, transport: &Transport) -> Result<Self, String> {
         let base = BaseUrl::parse(&config.url)
             .map_err(|error| format!("`cache.semantic.vectors.url`: {error}"))?;
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
         let name = &config.collection;
-        if name.is_empty() || !name.bytes().all(is_plain) {
-            return Err(
-                "`cache.semantic.vectors.collection` may have letters, digits, `-` and `_` only"
-                    .into(),
-            );
+        if !is_collection(name) {
+            return Err(WRONG_COLLECTION.to_owned());
         }
         let api_key = match config.api_key.is_empty() {
             true => None,

@@ -32,7 +32,10 @@ pub struct BaseUrl {
 
 /// Why a URL in the configuration was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{url}` is not a base URL: {reason}")]
+#[error("{}", match url.as_str() {
+    "" => "the URL is empty; write `http://host:port` or `https://host`".to_owned(),
+    url => format!("`{url}` is not a base URL: {reason}"),
+})]
 pub struct InvalidUrl {
     /// The URL as configured.
     pub url: String,
@@ -71,7 +74,13 @@ impl BaseUrl {
         if host.is_empty() {
             return Err(invalid("it has no host"));
         }
-        let port = authority.port_u16().unwrap_or(if https { 443 } else { 80 });
+        let is_host_alone = authority.as_str().len() == authority.host().len();
+        let port = match authority.port_u16() {
+            Some(port) if port > 0 => port,
+            None if is_host_alone && https => 443,
+            None if is_host_alone => 80,
+            _ => return Err(invalid("its port must be a number from 1 to 65535")),
+        };
         Ok(Self {
             https,
             host,

@@ -111,6 +111,8 @@ error_codes! {
     UnknownEndpoint = "unknown_endpoint", 404, NotFound;
     /// The model has no price, so requests to it cannot be billed.
     UnpricedModel = "unpriced_model", 400, BadRequest;
+    /// The request body is compressed, or in another encoding that the gateway does not read.
+    UnsupportedEncoding = "unsupported_encoding", 415, BadRequest;
     /// The provider reported a conflict with another request.
     UpstreamConflict = "upstream_conflict", 409, Conflict;
     /// The provider could not be reached, or the connection broke.

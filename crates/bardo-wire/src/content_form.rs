@@ -293,11 +293,31 @@ mod tests {
     #[test]
     fn new_types_and_members_of_other_meaning_pass() {
         for (dialect, key, json) in [
-            (Dialect::Chat, "messages", r#"[{"content":[{"type":"hologram"}]},{"content":null}]"#),
-            (Dialect::Chat, "messages", r#"[ { "role":"user" , "content" : [ { "x":[{}], "typ\u0065" : "text" } , ] } ]"#),
-            (Dialect::Anthropic, "messages", r#"[{"content":[{"type":"web_search_tool_result","content":[{"x":1}]}]}]"#),
-            (Dialect::Responses, "input", r#"[{"type":"shell_call_output","output":[{"stdout":"x"}]},{"id":"item_1"}]"#),
-            (Dialect::Responses, "input", r#"[{"type":"reasoning","content":[{"type":"reasoning_text"}],"summary":[]}]"#),
+            (
+                Dialect::Chat,
+                "messages",
+                r#"[{"content":[{"type":"hologram"}]},{"content":null}]"#,
+            ),
+            (
+                Dialect::Chat,
+                "messages",
+                r#"[ { "role":"user" , "content" : [ { "x":[{}], "typ\u0065" : "text" } , ] } ]"#,
+            ),
+            (
+                Dialect::Anthropic,
+                "messages",
+                r#"[{"content":[{"type":"web_search_tool_result","content":[{"x":1}]}]}]"#,
+            ),
+            (
+                Dialect::Responses,
+                "input",
+                r#"[{"type":"shell_call_output","output":[{"stdout":"x"}]},{"id":"item_1"}]"#,
+            ),
+            (
+                Dialect::Responses,
+                "input",
+                r#"[{"type":"reasoning","content":[{"type":"reasoning_text"}],"summary":[]}]"#,
+            ),
             (Dialect::Responses, "input", r#""words""#),
         ] {
             assert_eq!(check(dialect, key, json.as_bytes()), Ok(()), "{json}");

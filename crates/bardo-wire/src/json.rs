@@ -9,8 +9,8 @@ mod walk;
 mod write;
 
 pub(crate) use lenient::{Count, Few, Lenient, byok_fee, decimal};
-pub(crate) use object::{Extra, Members, NameOnly, Skipped, TypeOnly, Unknown, wire_object};
 pub use object::Str;
+pub(crate) use object::{Extra, Members, NameOnly, Skipped, TypeOnly, Unknown, wire_object};
 pub use scan::{JsonError, Member, TopLevel, scan};
 pub(crate) use told::found;
 pub use told::{explain, told, type_words};

@@ -99,6 +99,35 @@ pub(super) fn verify_above(config: &Config) -> Option<MicroUsd> {
     config.inference.verify_above_usd.as_ref().map(amount)
 }
 
+/// Settings of keepalive calls that have no effect beside others.
+fn keepalive_notices(config: &Config) -> Vec<String> {
+    const PLACE: &str = "inference.caching.keepalive";
+    let caching = &config.inference.caching;
+    let keepalive = &caching.keepalive;
+    if !keepalive.enabled {
+        return Vec::new();
+    }
+    let mut told = Vec::new();
+    if !caching.auto_cache_control {
+        told.push(format!(
+            "`{PLACE}.enabled` has no effect with `inference.caching.auto_cache_control: false`: only prompts with \
+            cache marks of the gateway are kept"
+        ));
+    }
+    if keepalive.prompt_calls_per_day > keepalive.calls_per_day {
+        told.push(format!(
+            "`{PLACE}.prompt_calls_per_day` is above `{PLACE}.calls_per_day`, which is the limit for all prompts \
+            together"
+        ));
+    }
+    if amount(&keepalive.prompt_usd_per_day) > amount(&keepalive.usd_per_day) {
+        told.push(format!(
+            "`{PLACE}.prompt_usd_per_day` is above `{PLACE}.usd_per_day`, which is the limit for all prompts together"
+        ));
+    }
+    told
+}
+
 /// Limits of keepalive calls; `None`: they are off.
 pub(super) fn keepalive(config: &Config) -> Option<KeepalivePolicy> {
     let keepalive = &config.inference.caching.keepalive;
@@ -180,6 +209,7 @@ pub(crate) fn notices(config: &Config) -> Vec<String> {
                 .to_owned(),
         );
     }
+    told.extend(keepalive_notices(config));
     let tiers = &config.inference.tiers;
     for (key, tier) in [("t1", &tiers.t1), ("t2", &tiers.t2)] {
         let pinned = tier.as_ref().and_then(|tier| tier.provider.split_once('/'));

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use bardo_wire::json::type_words;
 use serde_json::{Map, Value, json};
 
 /// One source of settings.

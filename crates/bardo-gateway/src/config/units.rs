@@ -35,6 +35,12 @@ impl SpanVisitor {
             "`{number}` has no unit; write \"{number}s\" for seconds, or \"{number}ms\""
         )))
     }
+
+    fn below_zero<E: serde::de::Error>(number: impl std::fmt::Display) -> Result<Span, E> {
+        Err(E::custom(format!(
+            "`{number}` is below 0; write a duration of 0 or more, such as \"15s\""
+        )))
+    }
 }
 
 impl serde::de::Visitor<'_> for SpanVisitor {
@@ -56,11 +62,17 @@ impl serde::de::Visitor<'_> for SpanVisitor {
     }
 
     fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Span, E> {
-        Self::bare(number)
+        match number {
+            0.. => Self::bare(number),
+            _ => Self::below_zero(number),
+        }
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Span, E> {
-        Self::bare(number)
+        match number < 0.0 {
+            false => Self::bare(number),
+            true => Self::below_zero(number),
+        }
     }
 }
 
@@ -80,19 +92,19 @@ pub(crate) struct ByteSize(pub(crate) usize);
 
 impl<'de> Deserialize<'de> for ByteSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum SizeText {
-            Bytes(usize),
-            Text(String),
-        }
-        let refuse = |text: &str| {
-            D::Error::custom(format!("`{text}` is not a size; write it like \"32MiB\""))
+        let value = serde_json::Value::deserialize(deserializer)?;
+        let bytes = match &value {
+            serde_json::Value::String(text) => parse_size(text),
+            value => value.as_u64().and_then(|bytes| usize::try_from(bytes).ok()),
         };
-        match SizeText::deserialize(deserializer).map_err(|_| refuse("this"))? {
-            SizeText::Bytes(bytes) => Ok(Self(bytes)),
-            SizeText::Text(text) => parse_size(&text).map(Self).ok_or_else(|| refuse(&text)),
-        }
+        bytes.map(Self).ok_or_else(|| {
+            let text = match &value {
+                serde_json::Value::String(text) => text.clone(),
+                serde_json::Value::Number(number) => number.to_string(),
+                _ => "this".to_owned(),
+            };
+            D::Error::custom(format!("`{text}` is not a size; write it like \"32MiB\""))
+        })
     }
 }
 

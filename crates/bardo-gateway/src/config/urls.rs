@@ -27,7 +27,46 @@ pub(super) fn problems(settings: &Value) -> Vec<String> {
             ));
         }
     }
+    of_vectors(settings, &mut problems);
     problems
+}
+
+/// The least bytes of the key that encrypts shared answers.
+const KEY_BYTES_MIN: usize = 32;
+
+/// The settings of the cache that several gateways share.
+fn of_vectors(settings: &Value, problems: &mut Vec<String>) {
+    let cache = &settings["cache"];
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let is_shared = cache["redis_url"]
+        .as_str()
+        .is_some_and(|url| !url.is_empty());
+    if is_shared && text(&cache["redis_key"]).is_some_and(|key| key.len() < KEY_BYTES_MIN) {
+        problems.push(
+            "`cache.redis_key`: the key of the shared cache must have 32 bytes or more; write a random text"
+                .to_owned(),
+        );
+    }
+    let vectors = &cache["semantic"]["vectors"];
+    if let Some(url) = vectors["url"].as_str()
+        && let Err(error) = BaseUrl::parse(url)
+    {
+        problems.push(format!("`cache.semantic.vectors.url`: {error}"));
+    }
+    if let Some(name) = vectors["collection"].as_str()
+        && !is_collection(name)
+    {
+        problems.push(WRONG_COLLECTION.to_owned());
+    }
+}
+
+/// The refusal of a name that [`is_collection`] does not take.
+pub(crate) const WRONG_COLLECTION: &str = "`cache.semantic.vectors.collection` must have letters, digits, `-` and `_` only, and at least one of them";
+
+/// Whether a collection of vectors may have this name.
+pub(crate) fn is_collection(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_plain)
 }
 
 fn of_provider(place: &str, provider: &Value, problems: &mut Vec<String>) {

@@ -168,23 +168,50 @@ mod tests {
     #[test]
     fn failures_are_told_without_the_words_of_the_parser() {
         for (body, words) in [
-            (r#"{"n":-3}"#, "`x` must be a whole number of 0 or more, not the number -3"),
-            (r#"{"n":1.5}"#, "`x` must be a whole number of 0 or more, not the number 1.5"),
-            (r#"{"n":null}"#, "`x` must be a whole number of 0 or more, not null"),
-            (r#"{"n":[]}"#, "`x` must be a whole number of 0 or more, not a list"),
-            (r#"{"n":{}}"#, "`x` must be a whole number of 0 or more, not an object"),
-            (r#"{"n":true}"#, "`x` must be a whole number of 0 or more, not `true`"),
+            (
+                r#"{"n":-3}"#,
+                "`x` must be a whole number of 0 or more, not the number -3",
+            ),
+            (
+                r#"{"n":1.5}"#,
+                "`x` must be a whole number of 0 or more, not the number 1.5",
+            ),
+            (
+                r#"{"n":null}"#,
+                "`x` must be a whole number of 0 or more, not null",
+            ),
+            (
+                r#"{"n":[]}"#,
+                "`x` must be a whole number of 0 or more, not a list",
+            ),
+            (
+                r#"{"n":{}}"#,
+                "`x` must be a whole number of 0 or more, not an object",
+            ),
+            (
+                r#"{"n":true}"#,
+                "`x` must be a whole number of 0 or more, not `true`",
+            ),
             (
                 r#"{"n":", expected u8 at line 1 column 7"}"#,
                 "`x` must be a whole number of 0 or more, not the text \", expected u8 at line 1 column 7\"",
             ),
-            (r#"{"n":1,"pair":5}"#, "`x` must be a list of two values, not the number 5"),
-            (r#"{"n":1,"pair":[5]}"#, "`x` must be a list of two values, not a list of 1"),
+            (
+                r#"{"n":1,"pair":5}"#,
+                "`x` must be a list of two values, not the number 5",
+            ),
+            (
+                r#"{"n":1,"pair":[5]}"#,
+                "`x` must be a list of two values, not a list of 1",
+            ),
             (r#"{"n":1,"way":"up"}"#, "`x` is `up`; use `left`, `right`"),
             (r#"{"pair":null}"#, "`x.n` is required"),
             (r#"{"n":1,"n":2}"#, "`n` is there twice; send it once"),
             (r#"{"n":1,"m":2}"#, "`m` is unknown; use `n`, `pair`, `way`"),
-            (r#"{"n":1e999}"#, "`x` is a number that is too large; use a smaller one"),
+            (
+                r#"{"n":1e999}"#,
+                "`x` is a number that is too large; use a smaller one",
+            ),
             ("{", "the request body is not valid JSON (line 1, column 1)"),
         ] {
             let error = serde_json::from_str::<Limits>(body).unwrap_err();

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 
 use crate::codec::{BadRequest, Target};
 use crate::json::{Array, Members, Object, Str, kept_object, wire_object};
-use crate::kit::{error_path, namespaces};
 use crate::kit::tool_names::ToolNames;
+use crate::kit::{error_path, namespaces};
 use crate::quirks::Quirks;
 
 wire_object! {

@@ -47,7 +47,8 @@ pub(crate) enum RawRegime {
     Normal,
     /// Prices move fast.
     Volatile,
-    /// Prices jump and liquidity dries up.
+    /// Prices jump and liquidity dries up. `panic` is another name.
+    #[serde(alias = "panic", alias = "crash")]
     Crisis,
 }
 

@@ -54,6 +54,10 @@ fn semantic(semantic: &SemanticCacheConfig, problems: &mut Problems) {
     );
     if let Some(model) = &semantic.model {
         problems.refuse_if(
+            model.path.as_os_str().is_empty(),
+            "`cache.semantic.model.path` is empty; write the path of an ONNX file",
+        );
+        problems.refuse_if(
             !(1..=4_096).contains(&model.dimension),
             "`cache.semantic.model.dimension` must be from 1 to 4096",
         );

@@ -39,8 +39,8 @@ fn not_a_message(detail: impl std::fmt::Display) -> Fault {
 /// # Errors
 /// When the body tells of an error in spite of its status, or is not a message.
 pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatResponse, Fault> {
-    let wire: ResponseWire<'_> =
-        serde_json::from_slice(body).map_err(|error| not_a_message(crate::json::told(&error, "")))?;
+    let wire: ResponseWire<'_> = serde_json::from_slice(body)
+        .map_err(|error| not_a_message(crate::json::told(&error, "")))?;
     if wire.error.is_some() || wire.kind.as_deref() == Some("error") {
         return Err(error::decode_error(200, body, context.target.service));
     }
