@@ -79,6 +79,13 @@ pub trait LimitStore: Send + Sync {
     /// Lets a request in, or says when it can come.
     fn admit(&self, request: LimitRequest) -> BoxFuture<'_, Result<Admission, Throttled>>;
 
+    /// The refusal of a request that is certain to be refused, whatever its size. Takes nothing and
+    /// does no I/O. `None`: [`Self::admit`] decides.
+    fn refuses(&self, request: &LimitRequest) -> Option<Throttled> {
+        let _ = request;
+        None
+    }
+
     /// Corrects the tokens that were taken on account to the number that were used.
     fn correct(&self, request: &LimitRequest, reserved: u64, used: u64, now_ms: u64);
 

@@ -36,6 +36,73 @@ pub(crate) fn refuse_stored_history(
     })
 }
 
+/// Types of tools that Responses has beside functions; a date or `_preview` may follow a name.
+const RESPONSES_TOOLS: [&str; 14] = [
+    "function",
+    "custom",
+    "namespace",
+    "web_search",
+    "file_search",
+    "code_interpreter",
+    "image_generation",
+    "mcp",
+    "computer",
+    "shell",
+    "local_shell",
+    "apply_patch",
+    "tool_search",
+    "programmatic_tool_calling",
+];
+
+/// What a translation would leave out of a Responses request although the answer depends on it: a
+/// tool of a type that nobody here knows, and work in the background. A caller that takes a degraded
+/// answer gets one.
+pub(crate) fn refuse_lost_members(call: &Call, dialect: Dialect) -> Result<(), BadRequest> {
+    let hints = call.hints().route.as_ref();
+    let accepts = hints.is_some_and(|hints| hints.accept_degraded == Some(true));
+    if accepts || call.dialect() != Dialect::Responses || dialect == Dialect::Responses {
+        return Ok(());
+    }
+    const TAKEN: &str = "or send the hint `accept_degraded: true` to get an answer without it";
+    let top = call.top();
+    if top.get("background") == Some("true") {
+        let message = format!(
+            "this model's provider does not answer in the background; remove `background`, {TAKEN}"
+        );
+        return Err(BadRequest::new("background", message));
+    }
+    let Some((index, kind)) = top.get("tools").and_then(unknown_tool) else {
+        return Ok(());
+    };
+    let param = format!("tools[{index}].type");
+    let kind: String = kind.chars().take(64).collect();
+    let message = format!(
+        "`{param}` is `{kind}`, an unknown type of tool that cannot be translated for this model; use `function`, \
+        `custom` or `mcp`, remove the tool, {TAKEN}"
+    );
+    Err(BadRequest::new(param, message))
+}
+
+/// The place and the type of the first tool whose type is unknown.
+fn unknown_tool(tools: &str) -> Option<(usize, String)> {
+    #[derive(serde::Deserialize)]
+    struct ToolType {
+        #[serde(rename = "type", default)]
+        kind: Option<String>,
+    }
+    let tools: Vec<ToolType> = serde_json::from_str(tools).ok()?;
+    let is_known = |kind: &str| {
+        RESPONSES_TOOLS.iter().any(|known| {
+            let rest = kind.strip_prefix(known);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        })
+    };
+    let kinds = tools.into_iter().map(|tool| tool.kind).enumerate();
+    kinds
+        .filter_map(|(index, kind)| Some((index, kind?)))
+        .find(|(_, kind)| !is_known(kind))
+}
+
 /// Whether the history holds what the gateway put there and this provider must not see: state in
 /// the gateway's own wrapping, or thinking in members that are not this provider's. Such a request
 /// is read and written anew even where the dialects match.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bardo_access::{Admission, KeyLimits, LimitRequest};
+use bardo_access::{Admission, KeyLimits, LimitRequest, Throttled};
 
 use crate::cache_slot::CacheSlot;
 use crate::call::Call;
@@ -12,11 +12,12 @@ use crate::error::EngineError;
 use crate::leg::Leg;
 use crate::lifecycle::{Admitted, Lifecycle};
 use crate::receipt_builder::Passed;
-use crate::received::{Payer, Task};
+use crate::received::{Payer, Principal, Task};
 use crate::record::RequestRecord;
 use crate::recording::Recording;
 use crate::searches::SearchFee;
 use crate::seeds::SeedTaken;
+use crate::snapshot::Snapshot;
 
 /// A request within its caller's limits. Nothing is held for it yet.
 pub(crate) struct Limited {
@@ -161,44 +162,75 @@ impl Engine {
 
     async fn admit(&self, request: &LimitRequest) -> Result<Admission, EngineError> {
         let admitted = self.services.limits.admit(request.clone()).await;
-        admitted.map_err(|throttled| EngineError::Throttled {
-            throttled: Box::new(throttled),
-            allowance: request.allowance.map(|allowance| allowance.tokens),
-            at_ms: request.now_ms,
-        })
+        admitted.map_err(|throttled| refusal(throttled, request))
+    }
+
+    /// Refuses a caller whose rate or allowance is used up, before its body is read. Counts nothing:
+    /// a request that passes is counted once, when its limits are checked.
+    ///
+    /// # Errors
+    /// When any request of the caller is certain to be refused.
+    pub fn refuse_throttled(&self, principal: &Principal) -> Result<(), EngineError> {
+        let Some(request) = self.limits_of(principal, &self.snapshot(), |_| 0) else {
+            return Ok(());
+        };
+        match self.services.limits.refuses(&request) {
+            Some(throttled) => Err(refusal(throttled, &request)),
+            None => Ok(()),
+        }
     }
 
     /// The request to the limits of the caller; `None` where no limits apply.
     fn limit_request(&self, call: &Call) -> Option<LimitRequest> {
-        let Payer::Prepaid(terms) = &call.principal().payer else {
+        self.limits_of(call.principal(), call.snapshot(), |limits| {
+            let size = call.size();
+            let tokens = match call.task() {
+                Task::Generate => size
+                    .output_of_all()
+                    .unwrap_or(0)
+                    .saturating_add(size.prompt),
+                Task::Embeddings => size.prompt,
+                Task::CountTokens => 0,
+            };
+            // One request alone is never more than there can be.
+            limits
+                .tokens_per_minute
+                .map_or(tokens, |limit| tokens.min(limit))
+        })
+    }
+
+    /// A request of so many tokens to the limits of a caller.
+    fn limits_of(
+        &self,
+        principal: &Principal,
+        snapshot: &Snapshot,
+        tokens: impl FnOnce(&KeyLimits) -> u64,
+    ) -> Option<LimitRequest> {
+        let Payer::Prepaid(terms) = &principal.payer else {
             return None;
         };
-        let limits = KeyLimits::of(terms, &call.principal().account, &call.snapshot().limits);
+        let limits = KeyLimits::of(terms, &principal.account, &snapshot.limits);
         if limits.is_none() {
             return None;
         }
-        let size = call.size();
-        let tokens = match call.task() {
-            Task::Generate => size
-                .output_of_all()
-                .unwrap_or(0)
-                .saturating_add(size.prompt),
-            Task::Embeddings => size.prompt,
-            Task::CountTokens => 0,
-        };
         Some(LimitRequest {
-            account: call.principal().account.clone(),
+            account: principal.account.clone(),
             // A rotation is no second allowance.
             key: Some(terms.counted_as.clone()),
             requests_per_minute: limits.requests_per_minute,
             tokens_per_minute: limits.tokens_per_minute,
             allowance: limits.allowance,
             own_allowance: limits.own_allowance,
-            // One request alone is never more than there can be.
-            tokens: limits
-                .tokens_per_minute
-                .map_or(tokens, |limit| tokens.min(limit)),
+            tokens: tokens(&limits),
             now_ms: self.services.clock.now_ms(),
         })
+    }
+}
+
+fn refusal(throttled: Throttled, request: &LimitRequest) -> EngineError {
+    EngineError::Throttled {
+        throttled: Box::new(throttled),
+        allowance: request.allowance.map(|allowance| allowance.tokens),
+        at_ms: request.now_ms,
     }
 }

@@ -20,8 +20,8 @@ use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use crate::call::Call;
 use crate::error::EngineError;
 use crate::fit::{
-    forces_a_tool, is_relayed, refuse_foreign_blocks_alone, refuse_stored_history,
-    refuse_unseen_images,
+    forces_a_tool, is_relayed, refuse_foreign_blocks_alone, refuse_lost_members,
+    refuse_stored_history, refuse_unseen_images,
 };
 use crate::leg::{Grant, Leg, Settings};
 use crate::memory::Memory;
@@ -92,6 +92,7 @@ pub(crate) fn shape(
 ) -> Result<Shaped, EngineError> {
     let target = target(call, leg)?;
     refuse_stored_history(call, &leg.endpoint, leg.dialect)?;
+    refuse_lost_members(call, leg.dialect)?;
     let rendered = match &leg.settings {
         Settings::Edits(edits, _) => relayed(call, leg, grant, edits.clone()),
         Settings::Untouched if is_relayed(call, &leg.candidate, &leg.endpoint, leg.dialect) => {

@@ -17,15 +17,19 @@ use crate::caches::{self, FlushOrder, InvalidateOrder};
 use crate::config::units::Span;
 use crate::json_words;
 use crate::operator::{BillResolution, KeyChange, KeySpec, Operator, OperatorError, Unseen};
+use crate::usage::{BadParameter, Parameters};
 
 /// The body of a request that creates a key.
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct CreateKey {
+    #[serde(deserialize_with = "or_default")]
     name: String,
     account: Option<String>,
     /// Create the account if it does not exist.
+    #[serde(deserialize_with = "or_default")]
     create_account: bool,
+    #[serde(deserialize_with = "or_default")]
     scopes: Vec<String>,
     tier: Option<String>,
     deposit_usd: Option<Amount>,
@@ -36,6 +40,7 @@ struct CreateKey {
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct SetKey {
+    #[serde(deserialize_with = "or_default")]
     scopes: Vec<String>,
 }
 
@@ -52,16 +57,24 @@ struct DepositBody {
     #[serde(default)]
     reference: Option<String>,
     /// Create the account if it does not exist.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     create: bool,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct ReconcileRequest {
+    #[serde(deserialize_with = "or_default")]
     release: bool,
     charge_usd: Option<Amount>,
     provider: Option<String>,
+}
+
+/// A value, or its default in place of `null`, which means that nothing was sent.
+fn or_default<'de, D: serde::Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// An amount in USD, as text or as a number; read digit by digit, never through a float.
@@ -128,6 +141,17 @@ pub(crate) async fn answer(
         Ok(value) => (StatusCode::OK, value),
         Err(error) => refused(&error),
     })
+}
+
+/// Refuses parameters of a path that has none.
+pub(crate) fn no_parameters(query: Option<&str>) -> Result<(), OperatorError> {
+    match Parameters::read(query)?.first() {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("unknown parameter `{name}`; this path has no parameters");
+            Err(BadParameter::new(name, message).into())
+        }
+    }
 }
 
 /// Status and body for an action that was not carried out.

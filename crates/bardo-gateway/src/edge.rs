@@ -298,6 +298,7 @@ impl Edge {
             return Err(Problem::draining());
         }
         let key = repeat::key(headers)?;
+        self.engine.refuse_throttled(&principal)?;
         // It is held until the head of the answer is there.
         let mut room = self.bodies.room(limits.max_bodies);
         let body = self

@@ -9,6 +9,10 @@ use serde::Deserialize;
 /// The mistake in words: the member and the value that it takes, or the place where the text is not
 /// JSON.
 pub(crate) fn read<'b, T: Deserialize<'b>>(body: &'b [u8]) -> Result<T, String> {
+    // Lists would fill the members of an object by their order.
+    if body.trim_ascii_start().first() == Some(&b'[') {
+        return Err("the body must be a JSON object, not a list".to_owned());
+    }
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
@@ -103,7 +107,7 @@ mod tests {
                 "{\"usd\":1} x",
                 "the text is not valid JSON (line 1, column 11)",
             ),
-            ("[]", "the body"),
+            ("[]", "the body must be a JSON object, not a list"),
         ] {
             let told = read::<Order>(body.as_bytes()).unwrap_err();
             assert!(told.starts_with(words), "{body}: {told}");

@@ -185,6 +185,10 @@ impl Ops {
         if let Some(reply) = self.receipts(head, path).await {
             return reply;
         }
+        if let Err(error) = admin::no_parameters(head.uri.query()) {
+            let (status, body) = admin::refused(&error);
+            return json_reply(status, body);
+        }
         match admin::answer(
             &self.operator,
             &self.edge.engine,

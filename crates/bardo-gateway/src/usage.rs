@@ -75,6 +75,11 @@ impl Parameters {
         self.0.remove(name)
     }
 
+    /// The first name that was given and not taken.
+    pub(crate) fn first(&self) -> Option<&str> {
+        self.0.keys().next().map(String::as_str)
+    }
+
     /// Refuses what nobody took.
     pub(crate) fn finish(self, known: &str) -> Result<(), BadParameter> {
         match self.0.into_keys().next() {

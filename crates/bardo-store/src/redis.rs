@@ -15,6 +15,7 @@ pub mod cache;
 
 mod calls;
 mod link;
+mod refused;
 mod share;
 
 use std::num::NonZeroU32;
@@ -27,6 +28,7 @@ use redis::{ErrorKind, RedisError};
 
 use self::calls::{Admit, Correct, SCRIPTS, ScriptCall};
 use self::link::{Link, LinkOptions};
+use self::refused::Refused;
 use self::share::{Granted, share_of};
 use crate::thread::StoreThread;
 
@@ -95,6 +97,8 @@ pub struct RedisLimits {
     granted: Arc<Granted>,
     instances: NonZeroU32,
     clock: LimitClock,
+    /// The refusals by Redis that still hold.
+    refused: Refused,
 }
 
 impl std::fmt::Debug for RedisLimits {
@@ -132,6 +136,7 @@ impl RedisLimits {
             granted: Arc::default(),
             instances: options.instances,
             clock: options.clock,
+            refused: Refused::default(),
         })
     }
 
@@ -185,11 +190,21 @@ impl LimitStore for RedisLimits {
                 let answer = self.thread.spawn(async move { run(&link, call).await });
                 // It fails only where the thread ends, with the process.
                 if let Ok(Some(answer)) = answer.await {
+                    if let Err(throttled) = &answer {
+                        self.refused.note(&request, throttled);
+                    }
                     return answer;
                 }
             }
             self.admit_alone(&request).await
         })
+    }
+
+    fn refuses(&self, request: &LimitRequest) -> Option<Throttled> {
+        match self.link.is_up() {
+            true => self.refused.of(request),
+            false => self.local.refuses(&share_of(request, self.instances)),
+        }
     }
 
     fn correct(&self, request: &LimitRequest, reserved: u64, used: u64, now_ms: u64) {

@@ -90,7 +90,7 @@ impl LocalLimits {
         let now_ms = request.now_ms;
         let mut shard = self.shard(&request.account);
         shard.make_room(self.per_shard, now_ms);
-        shard.admit(request)
+        shard.admit(request, true)
     }
 
     fn shard(&self, account: &AccountId) -> MutexGuard<'_, LimitShard> {
@@ -112,7 +112,21 @@ impl LocalLimits {
 }
 
 impl LimitShard {
-    fn admit(&mut self, request: &LimitRequest) -> Result<Admission, Throttled> {
+    /// As [`LimitStore::refuses`]; an identity without counters is not known to be refused.
+    fn refuses(&mut self, request: &LimitRequest) -> Option<Throttled> {
+        let identity = (request.account.clone(), request.key.clone());
+        if !self.rates.contains_key(&identity) {
+            return None;
+        }
+        let smallest = LimitRequest {
+            tokens: 0,
+            ..request.clone()
+        };
+        self.admit(&smallest, false).err()
+    }
+
+    /// Lets a request in, or says when it can come. `takes`: it is counted.
+    fn admit(&mut self, request: &LimitRequest, takes: bool) -> Result<Admission, Throttled> {
         let now_ms = request.now_ms;
         // A request larger than a whole minute's worth may go when the bucket is full; the rest is
         // owed once its true size is known.
@@ -167,7 +181,7 @@ impl LimitShard {
         .filter_map(|(limit, wait)| Some((limit, wait?)))
         .max_by_key(|(_, wait)| *wait);
 
-        if refusal.is_none() {
+        if takes && refusal.is_none() {
             if let Some(rate) = &mut requests {
                 rate.bucket.take(1);
             }
@@ -247,6 +261,10 @@ fn hour_of(request: &LimitRequest) -> (AccountId, Option<KeyId>) {
 impl LimitStore for LocalLimits {
     fn admit(&self, request: LimitRequest) -> BoxFuture<'_, Result<Admission, Throttled>> {
         Box::pin(std::future::ready(self.admit_now(&request)))
+    }
+
+    fn refuses(&self, request: &LimitRequest) -> Option<Throttled> {
+        self.shard(&request.account).refuses(request)
     }
 
     fn correct(&self, request: &LimitRequest, reserved: u64, used: u64, now_ms: u64) {

@@ -34,6 +34,7 @@ mod names;
 mod operators;
 mod passthrough;
 mod paying;
+mod plain_words;
 mod reload;
 mod retries;
 mod rig;

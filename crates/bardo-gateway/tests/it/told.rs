@@ -11,7 +11,11 @@ use crate::rig::{Folder, Gateway, Sandbox, command, config, direct, everything, 
 use crate::sse::Caller;
 
 /// Exit code, standard output and standard error of a verb.
-fn run(folder: &Folder, arguments: &[&str], environment: &[(&str, &str)]) -> (i32, String, String) {
+pub(crate) fn run(
+    folder: &Folder,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> (i32, String, String) {
     let mut command: Command = command(folder);
     command.args(arguments).envs(environment.iter().copied());
     let output = command.output().expect("it runs");

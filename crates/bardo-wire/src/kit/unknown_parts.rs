@@ -59,8 +59,11 @@ pub(crate) fn check(request: &ChatRequest, dialect: Dialect) -> Result<(), BadRe
 
 fn refusal(dialect: Dialect, block: &ServerBlock, known: &str, place: String) -> BadRequest {
     let kind: String = block.kind.chars().take(KIND_CHARS).collect();
-    let message =
-        format!("the content part `{kind}` cannot be translated for this model; use {known}");
+    let what = match known.starts_with("an item") {
+        true => "item or content part",
+        false => "content part",
+    };
+    let message = format!("the {what} `{kind}` cannot be translated for this model; use {known}");
     // Neighboring items are joined while they are read, so an index could be another item's.
     let param = match dialect {
         Dialect::Responses if place.starts_with('.') => "input".to_owned(),
@@ -117,7 +120,11 @@ fn known_types(block: &ServerBlock, role: Role) -> Option<&'static str> {
         }
         Dialect::Chat => Some("`text`, `image_url`, `input_audio` or `file`"),
         Dialect::Responses if is_known_item(kind) => None,
-        Dialect::Responses if role == Role::Assistant => Some("`output_text` or `refusal`"),
+        // Items are joined with the parts of messages.
+        Dialect::Responses if role == Role::Assistant => Some(
+            "an item of type `message`, `function_call`, `function_call_output` or `reasoning`, and in the content of \
+            the assistant a part of type `output_text` or `refusal`",
+        ),
         Dialect::Responses => Some("`input_text`, `input_image`, `input_audio` or `input_file`"),
         Dialect::Anthropic => {
             let is_known = is_known_block(kind);
