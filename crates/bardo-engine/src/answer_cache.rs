@@ -69,7 +69,10 @@ impl CacheSkip {
     pub(crate) const fn explain(self) -> &'static str {
         match self {
             Self::Off => "the cache is off",
-            Self::Unreadable => "the request cannot be compared with others",
+            Self::Unreadable => {
+                "the request cannot be compared with others: it continues a stored response, or a part of it is \
+                unknown"
+            }
             Self::Scope => "`cache.scope` allows no stored answers for this caller",
             Self::Circumstances => "the answer lacks something that the next one may have",
             Self::Flushed => "its entry was flushed while the answer was made",

@@ -258,7 +258,9 @@ fn why_not(result: &str) -> &'static str {
         "semantic_off" => "`cache.semantic.enabled` is false",
         "private" => "answers of this privacy class are compared with identical requests alone",
         "critical" => "answers about risk, trades, the operator or death are never reused",
-        "unreadable" => "the request cannot be compared with others",
+        "unreadable" => {
+            "the request cannot be compared with others: it continues a stored response, or a part of it is unknown"
+        }
         "tools" => "the request has tools",
         "no_question" => "the last message is not a text of the user",
         "too_long" => "the last message is too long to compare",

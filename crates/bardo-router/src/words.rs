@@ -154,8 +154,8 @@ impl Speaker<'_> {
                 "reserved for private requests; name it in `inference.routes` to use it for others".into()
             }
             Reason::NotNative => {
-                "direct key, reserved for features of its maker's API; name it in `inference.routes` to use \
-                 it for others"
+                "direct key: used for features of its maker's API, and for a model that was chosen at a \
+                 seller (`routing.prefer_own_keys`); name it in `inference.routes` to use it for others"
                     .into()
             }
             Reason::NotFunded => "reserved for subsystems that fund themselves; see \

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use crate::chat::order;
 use crate::chat::{self, Asked, Caching, Context, Counts, Flavor, Thoughts, UsageChunk};
+use crate::chat::{order, parts};
 use crate::recorded::Recorded;
 use crate::reply::{Piece, Reply};
 use crate::world::{KeyProblem, World};
@@ -167,6 +167,7 @@ fn chat_completions(
     let messages = messages
         .filter(|messages| !messages.is_empty())
         .ok_or("messages is required")?;
+    parts::check(messages)?;
     order::check(messages).map_err(|_| "tool calls and tool results do not match".to_owned())?;
     let effort = body.get("reasoning_effort").and_then(Value::as_str);
     let thinks = model.reasons();

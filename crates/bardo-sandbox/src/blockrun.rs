@@ -9,8 +9,8 @@ use bytes::Bytes;
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use crate::chat::order;
 use crate::chat::{self, Asked, Caching, Context, Counts, Flavor, Thoughts, UsageChunk};
+use crate::chat::{order, parts};
 use crate::openai::error::Problem;
 use crate::openai::responses::{self, Card, Variant};
 use crate::recorded::Recorded;
@@ -163,6 +163,7 @@ fn chat_completions(
             "messages must not be empty".to_owned(),
         ));
     }
+    parts::check(messages).map_err(|place| ("INVALID_REQUEST_BODY", place))?;
     if order::check(messages).is_err() {
         return Err((
             "TOOL_ID_FORMAT_ERROR",

@@ -5,6 +5,7 @@
 
 pub(crate) mod facts;
 pub(crate) mod order;
+pub(crate) mod parts;
 mod stream;
 mod usage;
 mod whole;

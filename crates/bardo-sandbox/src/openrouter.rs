@@ -206,6 +206,7 @@ fn chat_completions(request: &Recorded, world: &World) -> Result<Reply, Refusal>
     let row = row(model)?;
     validate(&body)?;
     let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
+    chat::parts::check(messages).map_err(|place| Refusal::new(400, place))?;
     reasoning::verify(world, model, messages).map_err(|raw| Refusal {
         status: 400,
         message: "Provider returned error".to_owned(),

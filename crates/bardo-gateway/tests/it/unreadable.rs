@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::bad_input::{check, post, start};
 use crate::http::Request;
+use crate::paying::till::Till;
 use crate::rig::{Gateway, Sandbox, everything};
 use crate::sse::Caller;
 
@@ -238,4 +239,26 @@ fn a_part_without_a_text_type_is_refused_before_any_backend_is_asked() {
         }
     }
     assert!(sandbox.journal().is_empty(), "nothing is sent");
+}
+
+#[test]
+fn a_seller_that_gets_a_part_of_unknown_type_refuses_it_and_nothing_is_charged() {
+    let sandbox = Sandbox::start();
+    let till = Till::new(everything(&sandbox));
+    let key = till.rich("10");
+    let gateway = till.open();
+    for model in ["openrouter/gpt-5.5", "bankr/gpt-5.5"] {
+        for part in [
+            json!({ "type": "hologram", "text": "Hello" }),
+            json!({ "type": "image_url" }),
+        ] {
+            sandbox.forget();
+            let mut body = Caller::Chat.request(model, "Hello", false);
+            body["messages"] = json!([{ "role": "user", "content": [part] }]);
+            let answer = gateway.send(&key.ask(Caller::Chat, &body));
+            assert_eq!(answer.status(), 400, "{model} {part} {}", answer.text());
+            assert!(!sandbox.journal().is_empty(), "{model}: the seller decides");
+        }
+    }
+    assert_eq!(till.stand(&key).spent, 0);
 }
