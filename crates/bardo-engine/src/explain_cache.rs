@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bardo_cache::policy::{Never, server_side_member};
 use bardo_cache::semantic::AuditReport;
+use bardo_router::Router;
 use bardo_types::privacy::SecurityClass;
 
 use crate::answer_cache::CacheSkip;
@@ -13,7 +14,9 @@ use crate::caching::{may_have, slot_of};
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::leg::Grant;
 use crate::received::Received;
+use crate::shape::shape;
 use crate::similar::{MeaningSkip, Similar, thousandths};
 
 /// Time for the vector of a question that is explained.
@@ -73,6 +76,7 @@ impl Engine {
     /// When the body is malformed.
     pub async fn explain_cache(&self, received: Received) -> Result<ExplainedCache, EngineError> {
         let call = self.read(received)?;
+        self.refuse_unreadable(&call)?;
         let slot = match slot_of(&call, &self.memory) {
             Ok(slot) => slot,
             Err(skip) => {
@@ -86,6 +90,23 @@ impl Engine {
         let hash = self.found_by_hash(&call, &slot);
         let semantic = Some(self.found_by_meaning(&call, &slot).await);
         Ok(ExplainedCache { hash, semantic })
+    }
+
+    /// Refuses a request that its first backend could not read, as an answer would: nothing is ever
+    /// stored for it.
+    fn refuse_unreadable(&self, call: &Call) -> Result<(), EngineError> {
+        let plan = match self.plan_for(call, &mut Router::route) {
+            Ok(plan) => plan,
+            Err(error) if error.is_unreadable() => return Err(error),
+            Err(_) => return Ok(()),
+        };
+        let Some(leg) = plan.legs().first() else {
+            return Ok(());
+        };
+        match shape(call, leg, Grant::default(), plan.said(), &self.memory) {
+            Err(error) if error.is_unreadable() => Err(error),
+            Ok(_) | Err(_) => Ok(()),
+        }
     }
 
     fn left_out(&self, call: &Call, skip: CacheSkip) -> ExplainedHash {

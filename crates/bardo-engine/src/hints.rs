@@ -445,6 +445,17 @@ impl Hints {
     }
 
     fn profile(&mut self, given: &Given<'_>) -> Result<(), BadRequest> {
+        // A list would fill the members by their order.
+        let is_list = match given {
+            Given::Text(text) => text.trim_start().starts_with('['),
+            Given::Json(value, _) => value.is_array(),
+        };
+        if is_list {
+            return Err(BadRequest::new(
+                "bardo.profile",
+                "`profile` must be an object, not a list",
+            ));
+        }
         let read: Result<InferenceProfile, _> = match given {
             Given::Text(text) => serde_json::from_str(text),
             Given::Json(value, _) => serde_json::from_value((*value).clone()),

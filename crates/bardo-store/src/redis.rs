@@ -28,7 +28,7 @@ use redis::{ErrorKind, RedisError};
 
 use self::calls::{Admit, Correct, SCRIPTS, ScriptCall};
 use self::link::{Link, LinkOptions};
-use self::refused::Refused;
+use self::refused::RefusedIdentities;
 use self::share::{Granted, share_of};
 use crate::thread::StoreThread;
 
@@ -98,7 +98,7 @@ pub struct RedisLimits {
     instances: NonZeroU32,
     clock: LimitClock,
     /// The refusals by Redis that still hold.
-    refused: Refused,
+    refused: RefusedIdentities,
 }
 
 impl std::fmt::Debug for RedisLimits {
@@ -136,7 +136,7 @@ impl RedisLimits {
             granted: Arc::default(),
             instances: options.instances,
             clock: options.clock,
-            refused: Refused::default(),
+            refused: RefusedIdentities::default(),
         })
     }
 

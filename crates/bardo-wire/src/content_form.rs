@@ -18,12 +18,12 @@ pub fn check(dialect: Dialect, key: &str, json: &[u8]) -> Result<(), BadRequest>
         return Ok(());
     }
     if key == "system" {
-        return parts(&mut walker, &Place::of(key, dialect));
+        return parts(&mut walker, &PartsPlace::of(key, dialect));
     }
     walker.entries(|walker, index| {
-        let place = Place {
+        let place = PartsPlace {
             entry: index,
-            ..Place::of(key, dialect)
+            ..PartsPlace::of(key, dialect)
         };
         if walker.peek() != Some(b'{') {
             let message = format!(
@@ -42,7 +42,7 @@ pub fn check(dialect: Dialect, key: &str, json: &[u8]) -> Result<(), BadRequest>
 
 /// Where a list of parts stands in the body; written out for a refusal alone.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct PartsPlace<'a> {
     dialect: Dialect,
     key: &'a str,
     entry: usize,
@@ -52,7 +52,7 @@ struct Place<'a> {
     outer: Option<usize>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> PartsPlace<'a> {
     fn of(key: &'a str, dialect: Dialect) -> Self {
         Self {
             dialect,
@@ -116,11 +116,11 @@ impl<'a> Place<'a> {
 }
 
 /// A message of Chat Completions or Messages.
-fn message(walker: &mut Walker<'_>, place: Place<'_>) -> Result<(), BadRequest> {
+fn message(walker: &mut Walker<'_>, place: PartsPlace<'_>) -> Result<(), BadRequest> {
     walker.members(|walker, key| match key {
         b"content" => content(
             walker,
-            &Place {
+            &PartsPlace {
                 member: "content",
                 ..place
             },
@@ -134,7 +134,7 @@ fn message(walker: &mut Walker<'_>, place: Place<'_>) -> Result<(), BadRequest> 
 
 /// An item of Responses. Only messages and the outputs of the caller's tools have content parts; a
 /// member of the same name means something else in other items.
-fn item(walker: &mut Walker<'_>, place: Place<'_>) -> Result<(), BadRequest> {
+fn item(walker: &mut Walker<'_>, place: PartsPlace<'_>) -> Result<(), BadRequest> {
     let mut kind: Option<&[u8]> = None;
     let mut wrong = None;
     let (mut of_message, mut of_output) = (None, None);
@@ -163,13 +163,13 @@ fn item(walker: &mut Walker<'_>, place: Place<'_>) -> Result<(), BadRequest> {
         Some(_) => return Ok(()),
     };
     match value {
-        Some(value) => content(&mut Walker::over(value), &Place { member, ..place }),
+        Some(value) => content(&mut Walker::over(value), &PartsPlace { member, ..place }),
         None => Ok(()),
     }
 }
 
 /// A text, nothing, or a list of parts.
-fn content(walker: &mut Walker<'_>, place: &Place<'_>) -> Result<(), BadRequest> {
+fn content(walker: &mut Walker<'_>, place: &PartsPlace<'_>) -> Result<(), BadRequest> {
     match walker.peek() {
         Some(b'[') => parts(walker, place),
         Some(b'"' | b'n') | None => {
@@ -188,7 +188,7 @@ fn content(walker: &mut Walker<'_>, place: &Place<'_>) -> Result<(), BadRequest>
     }
 }
 
-fn parts(walker: &mut Walker<'_>, place: &Place<'_>) -> Result<(), BadRequest> {
+fn parts(walker: &mut Walker<'_>, place: &PartsPlace<'_>) -> Result<(), BadRequest> {
     walker.entries(|walker, index| {
         if walker.peek() != Some(b'{') {
             return Err(place.no_object(index, walker.found()));
@@ -214,7 +214,7 @@ fn parts(walker: &mut Walker<'_>, place: &Place<'_>) -> Result<(), BadRequest> {
             (None, _) => Err(place.no_type(index, None)),
             (Some(b""), _) => Err(place.no_type(index, Some("empty"))),
             (Some(b"tool_result"), Some(inner)) if place.outer.is_none() => {
-                let place = Place {
+                let place = PartsPlace {
                     outer: Some(index),
                     ..*place
                 };

@@ -114,4 +114,55 @@ mod tests {
             assert!(is_idle || read(&bad).is_err(), "{name}: {bad}");
         }
     }
+
+    #[test]
+    fn nothing_that_a_hint_cannot_be_is_passed_over_in_silence() {
+        let schema = hints_schema();
+        let long = "x".repeat(100_000);
+        for (name, schema) in schema["properties"].as_object().unwrap() {
+            let read = |value: &Value| {
+                let mut hints = Hints::default();
+                let done = hints.body(&json!({ name: value }).to_string());
+                done.and_then(|()| hints.check(false))
+                    .map(|()| hints.warnings().to_vec())
+            };
+            assert_eq!(read(&Value::Null).as_deref(), Ok(&[][..]), "{name}");
+            if schema["description"]
+                .as_str()
+                .is_some_and(|text| text.contains("without effect"))
+            {
+                continue;
+            }
+            let kind = schema["type"].as_str().unwrap_or("string");
+            let is_number = matches!(kind, "number" | "integer") || schema["type"].is_array();
+            let mut wrong = vec![json!({ "a": [1] }), json!([{}])];
+            match kind {
+                "object" => wrong = vec![json!(5), json!([]), json!("x")],
+                "array" => wrong[0] = json!(5),
+                "boolean" => wrong.extend([json!(5), json!("perhaps"), json!("")]),
+                _ if is_number => {
+                    wrong.extend([json!(-1), json!(1e300), json!("soon"), json!(true)])
+                }
+                _ => wrong.extend([json!(5), json!(false)]),
+            }
+            if schema["enum"].is_array() {
+                wrong.extend([json!("nonsense"), json!(""), json!(long)]);
+            }
+            for value in wrong {
+                let shown = value.to_string();
+                let what = format!("{name} {}", &shown[..shown.len().min(40)]);
+                let told = match read(&value) {
+                    Err(refusal) => refusal.message,
+                    Ok(warnings) => warnings.join("; "),
+                };
+                // A large amount is no limit, and a large time neither.
+                let is_large = value == json!(1e300);
+                assert!(is_large || told.contains(name.as_str()), "{what}: {told:?}");
+                assert!(told.len() < 1_000, "{what}: {} bytes", told.len());
+                for word in ["line 1 column", "invalid type", "expected ", "variant"] {
+                    assert!(!told.contains(word), "{what}: {told}");
+                }
+            }
+        }
+    }
 }

@@ -110,8 +110,8 @@ fn keepalive_notices(config: &Config) -> Vec<String> {
     let mut told = Vec::new();
     if !caching.auto_cache_control {
         told.push(format!(
-            "`{PLACE}.enabled` has no effect with `inference.caching.auto_cache_control: false`: only prompts with \
-            cache marks of the gateway are kept"
+            "`{PLACE}.enabled` has no effect with `inference.caching.auto_cache_control: false`: keepalive \
+            needs the cache marks of the gateway"
         ));
     }
     if keepalive.prompt_calls_per_day > keepalive.calls_per_day {

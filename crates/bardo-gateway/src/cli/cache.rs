@@ -238,6 +238,9 @@ fn words(answer: &Value) -> Vec<String> {
             lines.push(format!("{said}  {count} ({reason})"));
         }
     }
+    if lines.iter().any(|line| line.starts_with("bypassed")) {
+        lines.push("reasons   docs/caching.md says what each word in brackets means".to_owned());
+    }
     lines
 }
 

@@ -19,13 +19,18 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     recorded: Option<PathBuf>,
     /// First seed. The same seed plays the same calls.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        allow_negative_numbers = true
+    )]
     seed: u64,
     /// Number of seeds. More seeds make the confidence intervals narrower.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = 5, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=100))]
     seeds: u64,
     /// Play only the first N calls of each seed.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     calls: Option<u32>,
     /// Send all calls to this model of Anthropic or OpenAI.
     #[arg(long, value_name = "MODEL")]

@@ -1,5 +1,6 @@
 mod documented;
 mod routing;
+mod sweep;
 
 use super::*;
 

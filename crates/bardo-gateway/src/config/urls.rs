@@ -60,7 +60,7 @@ fn of_vectors(settings: &Value, problems: &mut Vec<String>) {
     }
 }
 
-/// The refusal of a name that [`is_collection`] does not take.
+/// The refusal of a name that [`is_collection`] does not accept.
 pub(crate) const WRONG_COLLECTION: &str = "`cache.semantic.vectors.collection` must have letters, digits, `-` and `_` only, and at least one of them";
 
 /// Whether a collection of vectors may have this name.

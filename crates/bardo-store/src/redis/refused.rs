@@ -12,10 +12,10 @@ const MOST: usize = 10_000;
 
 /// The last refusal of each identity, in memory.
 #[derive(Debug, Default)]
-pub(super) struct Refused(Mutex<HashMap<(AccountId, Option<KeyId>), Refusal>>);
+pub(super) struct RefusedIdentities(Mutex<HashMap<(AccountId, Option<KeyId>), RememberedRefusal>>);
 
 #[derive(Debug)]
-struct Refusal {
+struct RememberedRefusal {
     throttled: Throttled,
     /// Unix milliseconds until which every request is refused.
     until_ms: u64,
@@ -24,7 +24,7 @@ struct Refusal {
     allowance: Option<Allowance>,
 }
 
-impl Refused {
+impl RefusedIdentities {
     /// Remembers a refusal that does not depend on the size of the request.
     pub(super) fn note(&self, request: &LimitRequest, throttled: &Throttled) {
         if throttled.limit == "tokens" {
@@ -36,7 +36,7 @@ impl Refused {
         }
         refused.insert(
             (request.account.clone(), request.key.clone()),
-            Refusal {
+            RememberedRefusal {
                 throttled: throttled.clone(),
                 until_ms: request.now_ms.saturating_add(throttled.retry_after_ms),
                 requests_per_minute: request.requests_per_minute,
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_refusal_holds_for_its_time_and_its_limits_alone() {
-        let refused = Refused::default();
+        let refused = RefusedIdentities::default();
         let throttled = |limit| Throttled {
             limit,
             retry_after_ms: 100,
