@@ -11,6 +11,8 @@ mod affinity;
 mod gaps;
 mod keepalive;
 mod policy;
+mod storage;
+mod stored;
 mod tracker;
 mod warm;
 
@@ -18,6 +20,8 @@ pub use affinity::{Affinity, AffinityTable, Warmth};
 pub use gaps::{Evidence, Gaps};
 pub use keepalive::{KeepaliveTerms, Warming};
 pub use policy::{CacheRates, MarkCase, MarkReason, Verdict, decide};
+pub use storage::{StorageCase, StoragePlan, StorageRates};
+pub use stored::{StorageStep, StoredTable};
 pub use tracker::{MarkDecision, PrefixTracker, Sighting, Stretch};
 pub use warm::{DueCall, KeepaliveLimits, WarmTable};
 

@@ -7,9 +7,9 @@ use bardo_types::money::MicroUsd;
 use super::keepalive::Warming;
 use super::{Millis, PrefixId};
 
-const DAY_MS: Millis = 24 * 60 * 60 * 1_000;
+pub(super) const DAY_MS: Millis = 24 * 60 * 60 * 1_000;
 /// Prefixes whose spending of a day is remembered. Others get no keepalive calls on that day.
-const SPENDERS: usize = 4_096;
+pub(super) const SPENDERS: usize = 4_096;
 
 /// What the owner allows in a day, which is 24 hours counted from the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,27 +26,28 @@ pub struct KeepaliveLimits {
 
 /// What keepalive calls were counted in a day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct DaySpending {
+pub(super) struct DaySpending {
     calls: u32,
     usd: MicroUsd,
     /// A call did not find the entry, so what is known of its lifetime is wrong.
-    is_lost: bool,
+    pub(super) is_lost: bool,
 }
 
 impl DaySpending {
     /// Whether one more call stays within its limits.
-    fn allows(&self, cost: MicroUsd, calls: u32, usd: MicroUsd) -> bool {
+    pub(super) fn allows(&self, cost: MicroUsd, calls: u32, usd: MicroUsd) -> bool {
         let sum = self.usd.checked_add(cost);
         !self.is_lost && self.calls < calls && sum.is_some_and(|sum| sum <= usd)
     }
 
-    fn add(&mut self, cost: MicroUsd) {
+    /// Counts one call.
+    pub(super) fn add(&mut self, cost: MicroUsd) {
         self.calls = self.calls.saturating_add(1);
         self.usd = self.usd.checked_add(cost).unwrap_or(MicroUsd::MAX);
     }
 
     /// Puts the actual cost of a call in place of the expected one.
-    fn correct(&mut self, expected: MicroUsd, actual: MicroUsd) {
+    pub(super) fn correct(&mut self, expected: MicroUsd, actual: MicroUsd) {
         let rest = self.usd.saturating_sub(expected);
         self.usd = rest.checked_add(actual).unwrap_or(MicroUsd::MAX);
     }
