@@ -7,6 +7,7 @@ use bardo_cache::scope::Scope;
 use bardo_cache::semantic::{AuditRules, Domain};
 use bardo_cache::store::Limits;
 use bardo_cache::ttl::MarketRegime;
+use bardo_types::money::PricePerMillion;
 
 /// What the owner says of stored answers.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +81,15 @@ impl Default for SemanticPolicy {
             rules: AuditRules::default(),
         }
     }
+}
+
+/// What the owner allows of prefixes that a provider stores for a fee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredPrefixPolicy {
+    /// Price of a million stored tokens for an hour.
+    pub hour: PricePerMillion,
+    /// Most creations and extensions, and most money, in a day.
+    pub limits: KeepaliveLimits,
 }
 
 /// What the owner allows of keepalive calls.

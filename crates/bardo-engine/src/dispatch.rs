@@ -496,7 +496,7 @@ impl Engine {
         let total = call.snapshot().deadlines.total;
         let left = total.saturating_sub(started.elapsed());
         let asked = Instant::now();
-        let response = match self.attempt(call, &mut shaped, left).await {
+        let response = match self.attempt_stored(call, &mut shaped, left).await {
             Ok(response) => response,
             Err(failure) => return Err(Unanswered::Failed(failure, sent)),
         };

@@ -156,6 +156,11 @@ impl RequestFunds {
         self.seed = self.seed_taken.clone().filter(|_| is_seeded);
     }
 
+    /// Prices the attempt by another price than that of its leg.
+    pub(crate) fn price_at(&mut self, price: Price) {
+        self.price = Some(price);
+    }
+
     /// Whether the same backend may be asked once more on the same hold. Not where prices are such
     /// that two calls cost something else than their tokens together.
     pub(crate) fn pays_for_another(&self, receipt: &Receipt) -> bool {

@@ -133,6 +133,7 @@ impl Engine {
                 ..prompt.marks
             }),
             affinity: prompt.affinity.clone(),
+            stored: std::sync::OnceLock::new(),
         };
         Some(Leg {
             prompt_cache: Some(Arc::new(prompt_cache)),

@@ -1,6 +1,6 @@
 //! What a backend's prompt cache holds of one request, and the marks that pay there.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bardo_cache::prefix::{Affinity, CacheRates, MarkDecision, PrefixId, Sighting, Stretch};
 use bardo_profile::is_marked;
@@ -42,7 +42,9 @@ impl Engine {
         let hints = call.hints().route.as_deref();
         let account = call.principal().account.as_str();
         let session = session_id(account, call.hints().session.as_deref()).filter(|_| chosen);
-        if !sets_marks && session.is_none() {
+        let stores =
+            call.snapshot().setup.stored_prefixes.is_some() && endpoint.service == Service::Google;
+        if !sets_marks && session.is_none() && !stores {
             return None;
         }
         let request = call.request_body().neutral(&self.memory)?;
@@ -64,6 +66,7 @@ impl Engine {
             caches: Arc::clone(&self.prompt_caches),
             marks,
             fixed: None,
+            stored: OnceLock::new(),
             affinity: affinity.map(|(session, ttl)| {
                 let affinity = Affinity {
                     endpoint: endpoint.name.clone(),
@@ -168,7 +171,7 @@ impl Engine {
 
 /// Whether the tools and the system prompt of a request may stay in memory, and be sent again
 /// without a request: only where nobody asked for more protection than the usual.
-fn may_be_kept(routed: Option<&Arc<Routed>>) -> bool {
+pub(crate) fn may_be_kept(routed: Option<&Arc<Routed>>) -> bool {
     routed.is_none_or(|routed| {
         routed.security_class.max(routed.wished_class) == SecurityClass::Standard
     })

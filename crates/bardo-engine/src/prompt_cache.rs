@@ -4,7 +4,7 @@
 mod digest;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bardo_cache::prefix::{
     Affinity, AffinityTable, MarkDecision, MarkReason, Millis, PrefixId, PrefixTracker, Sighting,
@@ -17,6 +17,8 @@ use bardo_types::receipt::{Outcome, Receipt};
 use tokio::time::Instant;
 
 use self::digest::Digest;
+use crate::stored_prefixes::StoredPrefixes;
+
 /// Prompts, conversations and sessions that are remembered, each.
 const REMEMBERED: usize = 8_192;
 /// The part of the score, which goes to 1, that a backend may lose for being warm.
@@ -29,6 +31,8 @@ pub(crate) struct PromptCaches {
     simulated: Option<Arc<dyn Clock>>,
     tracker: PrefixTracker,
     affinity: AffinityTable,
+    /// Prefixes that providers store on order.
+    pub(crate) stored: StoredPrefixes,
 }
 
 impl Default for PromptCaches {
@@ -38,6 +42,7 @@ impl Default for PromptCaches {
             simulated: None,
             tracker: PrefixTracker::new(REMEMBERED),
             affinity: AffinityTable::new(REMEMBERED),
+            stored: StoredPrefixes::default(),
         }
     }
 }
@@ -115,6 +120,9 @@ pub(crate) struct LegCache {
     pub(crate) fixed: Option<MarkPlan>,
     /// The session, and what it will find at the backend after a success.
     pub(crate) affinity: Option<(PrefixId, Affinity)>,
+    /// The prefix of the request, and whether it was named as a stored one; set where the provider
+    /// may store it, when it is sent.
+    pub(crate) stored: OnceLock<(PrefixId, bool)>,
 }
 
 impl LegCache {
@@ -153,6 +161,11 @@ impl LegCache {
         if let Some((sighting, decision)) = &self.marks {
             self.caches.tracker.record(sighting, decision.plan(), now);
         }
+        if let Some((id, false)) = self.stored.get()
+            && let Some(usage) = &receipt.usage
+        {
+            self.caches.stored.read_without(*id, usage.cache_read);
+        }
         if let Some((session, affinity)) = &self.affinity {
             self.caches
                 .affinity
@@ -187,6 +200,15 @@ fn is_near(first: &RoutedCandidate, other: &RoutedCandidate) -> bool {
 /// Digest of a tenant and its session; `None` where no session is named.
 pub(crate) fn session_id(account: &str, session: Option<&str>) -> Option<PrefixId> {
     Some(Digest::default().text(account).text(session?).done())
+}
+
+/// Digest of texts, each for itself.
+pub(crate) fn texts_id(texts: &[&str]) -> PrefixId {
+    let digest = Digest::default();
+    texts
+        .iter()
+        .fold(digest, |digest, text| digest.text(text))
+        .done()
 }
 
 /// The digests of session and prefix by which a session finds its warm backend; `None` where no

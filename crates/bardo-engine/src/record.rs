@@ -11,6 +11,7 @@ use bardo_profile::SchemaCheck;
 use bardo_providers::Endpoint;
 use bardo_types::Degradation;
 use bardo_types::fault::Fault;
+use bardo_types::model::Price;
 use bardo_types::money::MicroUsd;
 use bardo_types::receipt::{DecisionVerification, Outcome, PassedOver, Receipt};
 use bardo_types::usage::Usage;
@@ -264,6 +265,11 @@ impl RequestRecord {
         if self.receipt().attempts.len() == 1 {
             self.services.sink.started(self.receipt());
         }
+    }
+
+    /// Prices the answer by this price, where it is known only when the answer is there.
+    pub(crate) fn price_at(&mut self, price: Price) {
+        self.funds.price_at(price);
     }
 
     /// The backend answered with a head.

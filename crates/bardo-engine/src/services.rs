@@ -69,6 +69,11 @@ pub trait EventSink: Send + Sync {
         let _ = call;
     }
 
+    /// A provider stored a prefix, or something else became of it.
+    fn prefix_stored(&self, call: &StoredPrefixCall<'_>) {
+        let _ = call;
+    }
+
     /// The books did not take a settlement at once; it is tried again until they do.
     fn settling_delayed(&self, request_id: &str) {
         let _ = request_id;
@@ -95,6 +100,32 @@ pub struct KeepaliveCall<'a> {
     /// What the observed gaps say that a call of the agent saves.
     pub expected_saving: MicroUsd,
     /// When it ended, in Unix milliseconds.
+    pub at_ms: u64,
+}
+
+/// What became of a prefix that a provider stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredPrefixCall<'a> {
+    /// Account whose prefix it is. The owner paid, not this account.
+    pub account: &'a AccountId,
+    /// Name of the agent; `None` where it has none.
+    pub agent: Option<&'a str>,
+    /// Name of the backend.
+    pub backend: &'a str,
+    /// Id of the model.
+    pub model: &'a str,
+    /// `created`, `extended`, `deleted`, `lost` (the provider does not have it any more), `failed`
+    /// (the provider refused), or `unknown` (there was no answer).
+    pub result: &'static str,
+    /// Tokens that are stored; 0 where none are.
+    pub tokens: u64,
+    /// Lifetime from now on in seconds; 0 where it is over.
+    pub ttl_s: u64,
+    /// Cost at the provider's price; `None`: unknown.
+    pub cost: Option<MicroUsd>,
+    /// What the observed gaps say that calls within the lifetime save; zero where it is over.
+    pub expected_saving: MicroUsd,
+    /// When it happened, in Unix milliseconds.
     pub at_ms: u64,
 }
 

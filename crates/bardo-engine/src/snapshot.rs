@@ -15,7 +15,7 @@ use bardo_types::profile::InferenceProfile;
 use bardo_types::secret::Secret;
 
 use crate::cache_key::EpochEvents;
-use crate::cache_policy::{CachePolicy, KeepalivePolicy};
+use crate::cache_policy::{CachePolicy, KeepalivePolicy, StoredPrefixPolicy};
 use crate::health::Breaker;
 use crate::ports::Stages;
 
@@ -115,6 +115,8 @@ pub struct SetupPolicy {
     pub web_search_budget: MicroUsd,
     /// Keepalive calls for prompts in providers' caches, at the owner's cost; `None`: none are made.
     pub keepalive: Option<KeepalivePolicy>,
+    /// Prefixes that Gemini stores, at the owner's cost; `None`: none are stored.
+    pub stored_prefixes: Option<StoredPrefixPolicy>,
     /// A second model verifies decisions about risks where more than this is at stake; `None`:
     /// none does.
     pub verify_above: Option<MicroUsd>,
@@ -130,6 +132,7 @@ impl Default for SetupPolicy {
             web_search: None,
             web_search_budget: MicroUsd::new(50_000),
             keepalive: None,
+            stored_prefixes: None,
             verify_above: None,
         }
     }

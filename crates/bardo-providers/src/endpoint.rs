@@ -276,6 +276,22 @@ impl Endpoint {
         }
     }
 
+    /// Where prefixes are stored on order: the collection, or one of them by its name such as
+    /// `cachedContents/x`, with what follows it; `None` where the service stores none, or the name is
+    /// not one of its names.
+    #[must_use]
+    pub fn stored_prefix(&self, name: Option<&str>, rest: &str) -> Option<Uri> {
+        if self.service != Service::Google {
+            return None;
+        }
+        let name = name.unwrap_or("cachedContents");
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_/".contains(c);
+        if !name.starts_with("cachedContents") || !name.chars().all(is_plain) {
+            return None;
+        }
+        format!("{}/v1beta/{name}{rest}", self.base.path).parse().ok()
+    }
+
     fn uri(&self, call: &UpstreamCall<'_>) -> Option<Uri> {
         let path = format!("{}{}", self.base.path, self.provider().path(call)?);
         path.parse().ok()

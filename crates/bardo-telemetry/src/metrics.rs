@@ -10,6 +10,7 @@ use bardo_types::fault::FaultClass;
 use bardo_types::model::Dialect;
 use bardo_types::receipt::{
     Amounts, KEEPALIVE_ACCOUNT, Outcome, PaymentMode, ProviderPayment, Receipt,
+    STORED_PREFIX_ACCOUNT,
 };
 use bardo_types::usage::Usage;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -359,7 +360,8 @@ impl Metrics {
             if let Some(usage) = &receipt.usage {
                 series.count_tokens(usage);
                 // The share is that of agents' calls.
-                if receipt.account.as_str() != KEEPALIVE_ACCOUNT {
+                let account = receipt.account.as_str();
+                if ![KEEPALIVE_ACCOUNT, STORED_PREFIX_ACCOUNT].contains(&account) {
                     self.prompt_caches.count(receipt.received_at_ms, usage);
                 }
             }

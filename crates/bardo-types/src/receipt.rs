@@ -18,6 +18,8 @@ pub use self::routing::{Routing, SchemaOutcome, SentProfile};
 
 /// Account of the calls that keep prompts in providers' caches. The owner of the gateway pays.
 pub const KEEPALIVE_ACCOUNT: &str = "cache-keepalive";
+/// Account of the calls that store prefixes at providers. The owner of the gateway pays.
+pub const STORED_PREFIX_ACCOUNT: &str = "cache-stored-prefix";
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

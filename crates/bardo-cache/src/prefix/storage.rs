@@ -45,6 +45,8 @@ pub struct StorageCase {
 pub struct StoragePlan {
     /// Lifetime from now on, in seconds.
     pub ttl_s: u64,
+    /// The part of it that is not paid for yet, in seconds.
+    pub added_s: u64,
     /// Observed gaps of calls that fit into the lifetime, the longest first.
     pub hits: u32,
     /// Fee of the storage for the whole lifetime.
@@ -103,6 +105,7 @@ impl StorageCase {
             (saving.checked_mul(2)? > cost.checked_mul(3)?).then_some(())?;
             let plan = StoragePlan {
                 ttl_s,
+                added_s: ttl_s,
                 hits,
                 fee: micro_up(fee)?,
                 cost: micro_up(cost)?,

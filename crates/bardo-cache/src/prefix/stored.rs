@@ -196,6 +196,7 @@ impl<T: Clone + PartialEq> StoredTable<T> {
         StorageStep::Extend(
             what.clone(),
             StoragePlan {
+                added_s: plan.ttl_s - left_s,
                 fee,
                 cost: fee,
                 ..plan

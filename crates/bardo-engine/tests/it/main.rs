@@ -19,5 +19,6 @@ mod settling_first;
 mod sharing;
 mod similar;
 mod stages;
+mod stored_prefixes;
 mod unfunded;
 mod world;

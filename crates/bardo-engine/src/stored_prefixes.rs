@@ -1,0 +1,152 @@
+//! The prefixes that providers store on order, as this process knows them.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bardo_cache::prefix::{
+    KeepaliveLimits, Millis, PrefixId, StorageCase, StorageStep, StoredTable,
+};
+use bardo_providers::Endpoint;
+use bardo_types::ids::AccountId;
+use bardo_types::money::MicroUsd;
+
+/// Prefixes that are remembered.
+const PREFIXES: usize = 4_096;
+
+/// A prefix that a provider stores.
+#[derive(Clone)]
+pub(crate) struct StoredPrefix {
+    /// Its name at the provider.
+    pub(crate) name: Arc<str>,
+    /// The backend that stores it.
+    pub(crate) endpoint: Arc<Endpoint>,
+    /// Account whose prefix it is.
+    pub(crate) account: AccountId,
+    /// The agent whose prefix it is; `None` where it has no name.
+    pub(crate) agent: Option<Arc<str>>,
+    /// Id of the model.
+    pub(crate) model: Arc<str>,
+    /// Tokens, as the provider counted them.
+    pub(crate) tokens: u64,
+}
+
+impl PartialEq for StoredPrefix {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.endpoint.name == other.endpoint.name
+    }
+}
+
+/// The stored prefixes of a process.
+pub(crate) struct StoredPrefixes {
+    table: Mutex<StoredTable<StoredPrefix>>,
+    /// Nothing more is stored: the process ends.
+    is_stopped: AtomicBool,
+    made: AtomicU64,
+}
+
+impl Default for StoredPrefixes {
+    fn default() -> Self {
+        Self {
+            table: Mutex::new(StoredTable::new(PREFIXES)),
+            is_stopped: AtomicBool::new(false),
+            made: AtomicU64::new(0),
+        }
+    }
+}
+
+impl StoredPrefixes {
+    fn table(&self) -> MutexGuard<'_, StoredTable<StoredPrefix>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The stored prefix that a call may name now.
+    pub(crate) fn usable(&self, id: PrefixId, now: Millis) -> Option<StoredPrefix> {
+        self.table().usable(id, now)
+    }
+
+    /// Takes in a call that was answered, and decides what is done beside it.
+    pub(crate) fn seen(
+        &self,
+        id: PrefixId,
+        case: &StorageCase,
+        limits: &KeepaliveLimits,
+        now: Millis,
+    ) -> StorageStep<StoredPrefix> {
+        if self.is_stopped() {
+            return StorageStep::None;
+        }
+        self.table().seen(id, case, limits, now)
+    }
+
+    /// Takes in a new stored prefix.
+    ///
+    /// # Errors
+    /// Where it is not wanted any more: it has to be deleted.
+    pub(crate) fn created(
+        &self,
+        id: PrefixId,
+        stored: StoredPrefix,
+        expires: Millis,
+        spent: (MicroUsd, MicroUsd),
+    ) -> Result<(), StoredPrefix> {
+        let tokens = stored.tokens;
+        let mut table = self.table();
+        table.created(id, stored.clone(), tokens, expires, spent)?;
+        if self.is_stopped() {
+            table.take(|one| *one == stored);
+            return Err(stored);
+        }
+        Ok(())
+    }
+
+    /// Takes in that nothing was stored, or that nobody knows whether it was.
+    pub(crate) fn not_created(&self, id: PrefixId, expected: MicroUsd, is_unknown: bool) {
+        self.table().not_created(id, expected, is_unknown);
+    }
+
+    /// Takes in the new end of a lifetime; `None`: it is the old one.
+    pub(crate) fn extended(
+        &self,
+        id: PrefixId,
+        until: Option<Millis>,
+        expected: MicroUsd,
+        is_unknown: bool,
+    ) {
+        self.table().extended(id, until, expected, is_unknown);
+    }
+
+    /// Takes in that the provider does not have it any more.
+    pub(crate) fn lost(&self, id: PrefixId, stored: &StoredPrefix) {
+        self.table().lost(id, stored);
+    }
+
+    /// Takes in what the provider's own cache read in a call that named no stored prefix.
+    pub(crate) fn read_without(&self, id: PrefixId, tokens: u64) {
+        self.table().read_without(id, tokens);
+    }
+
+    /// Forgets the stored prefixes of an account, or of all, to be deleted at their providers.
+    pub(crate) fn take(&self, account: Option<&AccountId>) -> Vec<StoredPrefix> {
+        let is_meant = |one: &StoredPrefix| account.is_none_or(|account| one.account == *account);
+        self.table().take(is_meant)
+    }
+
+    /// Stores nothing more. What is stored may still be used.
+    pub(crate) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+
+    /// Prefixes that are stored at a time.
+    pub(crate) fn len_at(&self, now: Millis) -> usize {
+        self.table().len_at(now)
+    }
+
+    /// A number for the next call to a provider.
+    pub(crate) fn next(&self) -> u64 {
+        self.made.fetch_add(1, Ordering::Relaxed)
+    }
+}

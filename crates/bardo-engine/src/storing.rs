@@ -1,0 +1,486 @@
+//! Prefixes that Gemini stores (`cachedContents`): a request names the stored prefix in place of its
+//! tools and system prompt, and beside requests prefixes are stored for which that pays. Whether it
+//! pays is decided in `bardo_cache::prefix`.
+//!
+//! The owner of the gateway pays for storing. It has receipts of its own, under the account
+//! [`STORED_PREFIX_ACCOUNT`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bardo_cache::prefix::{Millis, PrefixId, StorageCase, StoragePlan, StorageRates, StorageStep};
+use bardo_providers::transport::UpstreamBody;
+use bardo_types::chat::{ChatRequest, Message, Role, Text};
+use bardo_types::ids::{AccountId, RequestId};
+use bardo_types::model::{Dialect, Price, Service};
+use bardo_types::money::MicroUsd;
+use bardo_types::receipt::STORED_PREFIX_ACCOUNT;
+use bardo_types::usage::Usage;
+use bardo_wire::json::scan;
+use bardo_wire::splice::{Edit, splice};
+use bytes::Bytes;
+use http::{Method, Response, Uri};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::cache_policy::StoredPrefixPolicy;
+use crate::call::Call;
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::leg::Leg;
+use crate::leg_cache::may_be_kept;
+use crate::lifecycle::Lifecycle;
+use crate::plan::{Plan, Planned};
+use crate::prompt_cache::texts_id;
+use crate::received::Task;
+use crate::shape::{AnswerMode, Shaped, shape};
+use crate::stored_calls::{StoreFailure, ask_store, delete, delete_named, tell};
+use crate::stored_prefixes::StoredPrefix;
+
+/// The members of a request that a stored prefix holds.
+const HELD: [&str; 3] = ["systemInstruction", "tools", "toolConfig"];
+/// Fewest tokens that Gemini stores, where the catalog does not say it.
+const MINIMUM: u64 = 4_096;
+/// The provider's count of tokens is believed up to so many times the estimate.
+const TIMES_BELIEVED: u64 = 4;
+/// Longest prefix that is stored, in bytes.
+const PREFIX_MAX: usize = 4 << 20;
+
+/// The prefix of one request that may be stored, with what it takes to store it.
+struct Prefix {
+    id: PrefixId,
+    policy: StoredPrefixPolicy,
+    case: StorageCase,
+    /// The held members as they lie in the body, each with its name.
+    members: String,
+    /// What a stored prefix would be, without its name.
+    stored: StoredPrefix,
+}
+
+impl Engine {
+    /// As [`Engine::attempt`], with the stored prefix of the request where there is one. A provider
+    /// that does not have it any more refuses the request, which is then sent once as it was.
+    pub(crate) async fn attempt_stored(
+        self: &Arc<Self>,
+        call: &Call,
+        shaped: &mut Shaped,
+        left: Duration,
+    ) -> Result<Response<UpstreamBody>, Failure> {
+        let Some(prefix) = prefix_of(call, shaped) else {
+            return self.attempt(call, shaped, left).await;
+        };
+        let asked = Instant::now();
+        let now = self.prompt_caches.millis(asked);
+        let plain = shaped.body.clone();
+        let used = self.prompt_caches.stored.usable(prefix.id, now);
+        let mut is_named = false;
+        if let Some(body) = used.as_ref().and_then(|used| naming(&plain, &used.name)) {
+            shaped.body = body;
+            is_named = true;
+        }
+        let mut answered = self.attempt(call, shaped, left).await;
+        if let (Err(failure), Some(used), true) = (&answered, &used, is_named)
+            && is_about_the_prefix(failure)
+        {
+            self.prefix_lost(prefix.id, used);
+            shaped.body = plain;
+            is_named = false;
+            let left = left.saturating_sub(asked.elapsed());
+            answered = self.attempt(call, shaped, left).await;
+        }
+        if answered.is_ok() {
+            if let Some(cache) = &shaped.leg.prompt_cache {
+                let _ = cache.stored.set((prefix.id, is_named));
+            }
+            self.beside(call, &shaped.leg, prefix, now);
+        }
+        answered
+    }
+
+    /// Starts what pays beside a request that was answered. Nothing waits for it.
+    fn beside(self: &Arc<Self>, call: &Call, leg: &Arc<Leg>, prefix: Prefix, now: Millis) {
+        let limits = &prefix.policy.limits;
+        let step = self
+            .prompt_caches
+            .stored
+            .seen(prefix.id, &prefix.case, limits, now);
+        let (engine, call, leg) = (Arc::clone(self), call.clone(), Arc::clone(leg));
+        match step {
+            StorageStep::None => {}
+            StorageStep::Create(plan) => {
+                tokio::spawn(async move { engine.store_prefix(&call, &leg, prefix, plan).await });
+            }
+            StorageStep::Extend(stored, plan) => {
+                tokio::spawn(async move {
+                    engine
+                        .store_longer(&call, &leg, &prefix, &stored, plan)
+                        .await;
+                });
+            }
+        }
+    }
+
+    async fn store_prefix(
+        self: &Arc<Self>,
+        call: &Call,
+        leg: &Leg,
+        prefix: Prefix,
+        plan: StoragePlan,
+    ) {
+        let display_name = format!(
+            "bardo-{}-{}",
+            call.request_id(),
+            self.prompt_caches.stored.next()
+        );
+        let body = format!(
+            r#"{{"model":"models/{}",{},"ttl":"{}s","displayName":"{display_name}"}}"#,
+            leg.candidate.entry.upstream_id, prefix.members, plan.ttl_s
+        );
+        let asked = self.prompt_caches.millis(Instant::now());
+        let target = prefix.stored.endpoint.stored_prefix(None, "");
+        let order = Order {
+            method: Method::POST,
+            target,
+            body: body.into(),
+            seconds: plan.ttl_s,
+            is_new: true,
+        };
+        let table = &self.prompt_caches.stored;
+        match self.ordered(call, leg, &prefix, order).await {
+            Ok(done) if done.name.is_some() => {
+                let stored = StoredPrefix {
+                    name: done.name.unwrap_or_default().into(),
+                    tokens: done.tokens,
+                    ..prefix.stored
+                };
+                tell(
+                    &self.services,
+                    &stored,
+                    "created",
+                    (plan.ttl_s, done.cost, plan.saving),
+                );
+                let expires = asked.saturating_add(plan.ttl_s.saturating_mul(1_000));
+                let spent = (plan.cost, done.cost.unwrap_or(plan.cost));
+                if let Err(stored) = table.created(prefix.id, stored, expires, spent) {
+                    delete(&self.transport, &self.services, &stored).await;
+                }
+            }
+            // An answer that does not say what it stored is no better than none.
+            Ok(_) => self.not_stored(&prefix, plan, true, &display_name).await,
+            Err(is_unknown) => {
+                self.not_stored(&prefix, plan, is_unknown, &display_name)
+                    .await
+            }
+        }
+    }
+
+    /// A prefix was not stored, or nobody knows whether it was: then it counts as stored until its
+    /// time is over, and what may be there is deleted.
+    async fn not_stored(&self, prefix: &Prefix, plan: StoragePlan, is_unknown: bool, name: &str) {
+        self.prompt_caches
+            .stored
+            .not_created(prefix.id, plan.cost, is_unknown);
+        let result = if is_unknown { "unknown" } else { "failed" };
+        let cost = is_unknown.then_some(plan.cost);
+        tell(
+            &self.services,
+            &prefix.stored,
+            result,
+            (0, cost, MicroUsd::ZERO),
+        );
+        if is_unknown {
+            let stored = prefix.stored.clone();
+            delete_named(&self.transport, &self.services, stored, name).await;
+        }
+    }
+
+    async fn store_longer(
+        self: &Arc<Self>,
+        call: &Call,
+        leg: &Leg,
+        prefix: &Prefix,
+        stored: &StoredPrefix,
+        plan: StoragePlan,
+    ) {
+        let asked = self.prompt_caches.millis(Instant::now());
+        let order = Order {
+            method: Method::PATCH,
+            target: stored
+                .endpoint
+                .stored_prefix(Some(&stored.name), "?updateMask=ttl"),
+            body: format!(r#"{{"ttl":"{}s"}}"#, plan.ttl_s).into(),
+            seconds: plan.added_s,
+            is_new: false,
+        };
+        let table = &self.prompt_caches.stored;
+        let done = self.ordered(call, leg, prefix, order).await;
+        let until = done
+            .is_ok()
+            .then(|| asked.saturating_add(plan.ttl_s.saturating_mul(1_000)));
+        let is_unknown = matches!(done, Err(true));
+        table.extended(prefix.id, until, plan.cost, is_unknown);
+        let (result, cost) = match done {
+            Ok(done) => ("extended", done.cost),
+            Err(true) => ("unknown", Some(plan.cost)),
+            Err(false) => ("failed", None),
+        };
+        tell(
+            &self.services,
+            stored,
+            result,
+            (plan.ttl_s, cost, plan.saving),
+        );
+    }
+
+    /// Gives an order to the provider and books what it costs. Fails with whether the provider may
+    /// have carried it out.
+    async fn ordered(
+        self: &Arc<Self>,
+        call: &Call,
+        leg: &Leg,
+        prefix: &Prefix,
+        order: Order,
+    ) -> Result<Done, bool> {
+        let begun = self.booked(call, leg).await.ok_or(false)?;
+        let (call, mut shaped, life) = begun;
+        shaped.target = order.target.ok_or(false)?;
+        shaped.body = order.body;
+        let mut sent = life.sent(&call, &shaped);
+        let endpoint = &shaped.endpoint;
+        let asked = ask_store(
+            &self.transport,
+            endpoint,
+            order.method,
+            shaped.target.clone(),
+            shaped.body.clone(),
+        );
+        let answer = match asked.await {
+            Ok(answer) => answer,
+            Err(StoreFailure {
+                failure,
+                is_unknown,
+            }) => {
+                if let Some(reserved) = sent.failed(&failure).await {
+                    reserved.failed();
+                }
+                return Err(is_unknown);
+            }
+        };
+        let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
+        let told = answer["usageMetadata"]["totalTokenCount"].as_u64();
+        let most = prefix.case.tokens.saturating_mul(TIMES_BELIEVED);
+        let tokens = match told {
+            Some(told) if order.is_new => told.min(most),
+            None if order.is_new => prefix.case.tokens,
+            _ => prefix.stored_tokens(&answer),
+        };
+        let case = StorageCase {
+            tokens,
+            ..prefix.case
+        };
+        let record = sent.record_mut();
+        record.price_at(Price {
+            input: case.rates.input,
+            request: case.fee(order.seconds),
+            ..Price::default()
+        });
+        let usage = Usage {
+            fresh_input: if order.is_new { tokens } else { 0 },
+            ..Usage::default()
+        };
+        record.count(&usage);
+        let cost = match sent.answered().at_once() {
+            Ok(concluded) => concluded.record().receipt().amounts.provider_cost,
+            Err(unsettled) => {
+                drop(unsettled);
+                None
+            }
+        };
+        Ok(Done {
+            name: answer["name"].as_str().map(str::to_owned),
+            tokens,
+            cost,
+        })
+    }
+
+    /// The books of an order, at the owner's cost and under the configuration of now.
+    async fn booked(
+        self: &Arc<Self>,
+        call: &Call,
+        leg: &Leg,
+    ) -> Option<(Box<Call>, Shaped, Lifecycle<crate::lifecycle::Reserved>)> {
+        let number = self.prompt_caches.stored.next();
+        let id = RequestId::parse(&format!("{}_store{number}", call.request_id())).ok()?;
+        let account = AccountId::parse(STORED_PREFIX_ACCOUNT).ok()?;
+        let mut request = ChatRequest::new(call.dialect(), call.model().to_string());
+        let turn = Message::new(Role::User, vec![Text::new(".".to_owned()).into()]);
+        request.messages.push(turn);
+        request.max_output_tokens = Some(1);
+        let body = call
+            .request_body()
+            .alone(request, account.as_str(), &self.memory);
+        let call = call.shortened(body).again_as(id).paid_by_owner(account);
+        let leg = Leg {
+            prompt_cache: None,
+            ..self.leg(&call, None, leg.candidate.clone()).ok()?
+        };
+        let legs = [Arc::new(leg)];
+        let mut limited = self.limit(call).await.ok()?;
+        limited.planned(&legs);
+        let [leg] = legs;
+        let planned = Planned::new(limited, Plan::of_leg(leg));
+        let (call, plan, grant, life) = self.reserve(planned).await.ok()?.into_parts();
+        match shape(&call, plan.legs().first()?, grant, &[], &self.memory) {
+            Ok(shaped) => Some((call, shaped, life)),
+            Err(_) => {
+                life.failed();
+                None
+            }
+        }
+    }
+}
+
+/// What the provider is told.
+struct Order {
+    method: Method,
+    target: Option<Uri>,
+    body: Bytes,
+    /// Time whose storage it costs.
+    seconds: u64,
+    /// The prefix is sent, and billed as input.
+    is_new: bool,
+}
+
+/// What came of an order.
+struct Done {
+    name: Option<String>,
+    tokens: u64,
+    cost: Option<MicroUsd>,
+}
+
+impl Prefix {
+    /// Tokens of a prefix that is stored, as far as the provider tells them.
+    fn stored_tokens(&self, answer: &Value) -> u64 {
+        let told = answer["usageMetadata"]["totalTokenCount"].as_u64();
+        told.unwrap_or(self.case.tokens)
+            .min(self.case.tokens.saturating_mul(TIMES_BELIEVED))
+    }
+}
+
+/// The prefix of a request, where it may be stored: translated for Gemini itself, by the owner's
+/// leave, with known prices, and without any wish for protection.
+fn prefix_of(call: &Call, shaped: &Shaped) -> Option<Prefix> {
+    let policy = call.snapshot().setup.stored_prefixes?;
+    let leg = &shaped.leg;
+    let AnswerMode::Transcode(translation) = &shaped.mode else {
+        return None;
+    };
+    let is_meant = shaped.endpoint.service == Service::Google
+        && shaped.dialect == Dialect::Gemini
+        && call.task() == Task::Generate
+        && call.hints().ephemeral.is_empty()
+        && may_be_kept(leg.routed.as_ref());
+    if !is_meant || shaped.body.len() > PREFIX_MAX {
+        return None;
+    }
+    let entry = &leg.candidate.entry;
+    let request = &translation.decode.request;
+    let price = entry.price?.for_prompt(request.prompt_tokens());
+    let top = scan(&shaped.body).ok()?;
+    if top.member("cachedContent").is_some() {
+        return None;
+    }
+    let held = HELD.map(|key| top.get(key));
+    let own: Vec<String> = HELD
+        .iter()
+        .zip(held)
+        .filter_map(|(key, value)| Some(format!(r#""{key}":{}"#, value?)))
+        .collect();
+    if own.is_empty() {
+        return None;
+    }
+    let account = &call.principal().account;
+    let agent = call.hints().route.as_deref();
+    let agent = agent.and_then(|hints| hints.golem_id.as_deref());
+    let [system, tools, config] = held.map(Option::unwrap_or_default);
+    let place = [
+        account.as_str(),
+        agent.unwrap_or_default(),
+        &shaped.endpoint.name,
+    ];
+    let [account_id, agent_id, backend] = place;
+    let id = texts_id(&[
+        account_id,
+        agent_id,
+        backend,
+        &entry.upstream_id,
+        system,
+        tools,
+        config,
+    ]);
+    let tokens = request.system_tokens();
+    Some(Prefix {
+        id,
+        policy,
+        case: StorageCase {
+            rates: StorageRates {
+                input: price.input,
+                read: price.cache_read?,
+                hour: policy.hour,
+            },
+            tokens,
+            minimum: match entry.capabilities.cache_minimum_tokens {
+                0 => MINIMUM,
+                known => known,
+            },
+        },
+        members: own.join(","),
+        stored: StoredPrefix {
+            name: "".into(),
+            endpoint: Arc::clone(&shaped.endpoint),
+            account: account.clone(),
+            agent: agent.map(Arc::from),
+            model: entry.id.as_str().into(),
+            tokens,
+        },
+    })
+}
+
+/// A body with the name of a stored prefix in place of what that holds.
+fn naming(plain: &Bytes, name: &str) -> Option<Bytes> {
+    let top = scan(plain).ok()?;
+    let mut edits: Vec<Edit> = HELD
+        .into_iter()
+        .filter(|key| top.member(key).is_some())
+        .map(|key| Edit::Remove { key })
+        .collect();
+    edits.push(Edit::set_string("cachedContent", name));
+    Some(splice(&top, &edits).into())
+}
+
+/// Whether a provider refused the stored prefix, and not the request.
+fn is_about_the_prefix(failure: &Failure) -> bool {
+    let told = failure.fault.message.to_ascii_lowercase();
+    let names = ["cachedcontent", "cached_content", "cached content"];
+    matches!(failure.fault.status, Some(400 | 403 | 404))
+        && names.iter().any(|name| told.contains(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_prefix_replaces_what_it_holds_and_nothing_else_moves() {
+        let plain = Bytes::from_static(
+            br#"{"systemInstruction":{"parts":[{"text":"a"}]},"contents":[ 1, 2 ],"tools":[3],"generationConfig":{"seed":1}}"#,
+        );
+        let named = naming(&plain, "cachedContents/x").expect("an object");
+        assert_eq!(
+            std::str::from_utf8(&named),
+            Ok(
+                r#"{"contents":[ 1, 2 ],"generationConfig":{"seed":1},"cachedContent":"cachedContents/x"}"#
+            )
+        );
+    }
+}
