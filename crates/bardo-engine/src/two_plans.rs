@@ -37,7 +37,7 @@ impl Engine {
         // What such a plan takes of a budget is taken already, so it is not made again.
         let is_fixed = plan.searches() || plan.legs().iter().any(|leg| is_funded_apart(leg));
         if is_fixed {
-            let second = self.beside(call, plan, most);
+            let second = self.second_beside(call, plan, most);
             return second
                 .map(|second| (None, second))
                 .ok_or_else(|| too_little(call, None));
@@ -59,7 +59,7 @@ impl Engine {
     /// First the second request gets what the first one, planned alone, leaves; then both are
     /// planned within parts.
     fn plans_within(&self, call: &Call, alone: Plan, most: u64) -> Option<(Plan, Plan)> {
-        if let Some(second) = self.beside(call, &alone, most) {
+        if let Some(second) = self.second_beside(call, &alone, most) {
             return Some((alone, second));
         }
         let parts = [most / 2, most / 4 * 3, most / 4, most / 8 * 7, most / 8];
@@ -67,13 +67,15 @@ impl Engine {
             let within = call.within_cost(Some(part));
             let first = self.routed_plan(&within, &mut Router::route).ok()?;
             let is_fixed = first.searches() || first.legs().iter().any(|leg| is_funded_apart(leg));
-            let second = self.beside(call, &first, most).filter(|_| !is_fixed)?;
+            let second = self
+                .second_beside(call, &first, most)
+                .filter(|_| !is_fixed)?;
             Some((first, second))
         })
     }
 
     /// The plan of the second request with what the first one leaves of a limit of costs.
-    fn beside(&self, call: &Call, first: &Plan, most: u64) -> Option<Plan> {
+    fn second_beside(&self, call: &Call, first: &Plan, most: u64) -> Option<Plan> {
         let left = most.checked_sub(dearest(call, first)?.get())?;
         let left = call.within_cost(Some(left).filter(|left| *left > 0));
         least_limit::limit(&left)?;

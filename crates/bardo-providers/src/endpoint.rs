@@ -289,7 +289,9 @@ impl Endpoint {
         if !name.starts_with("cachedContents") || !name.chars().all(is_plain) {
             return None;
         }
-        format!("{}/v1beta/{name}{rest}", self.base.path).parse().ok()
+        format!("{}/v1beta/{name}{rest}", self.base.path)
+            .parse()
+            .ok()
     }
 
     fn uri(&self, call: &UpstreamCall<'_>) -> Option<Uri> {
