@@ -37,6 +37,8 @@ pub(crate) struct Consumption {
     is_complete: bool,
     /// A stored answer is served; no provider works.
     is_served: bool,
+    /// Nothing was generated, and the figures are exact.
+    is_exact: bool,
     /// The caller was handed content.
     is_delivered: bool,
     /// Tokens that the provider made for a caller that disconnected, besides what was delivered;
@@ -56,6 +58,7 @@ impl Consumption {
             is_counted: false,
             is_complete: false,
             is_served: false,
+            is_exact: false,
             is_delivered: false,
             unseen: None,
         }
@@ -115,6 +118,11 @@ impl Consumption {
         }
     }
 
+    /// Notes that the figures are exact although there is no answer to count: nothing was generated.
+    pub(crate) fn is_exact_without_answer(&mut self) {
+        self.is_exact = true;
+    }
+
     /// Notes that the answer has ended, and whether the provider reported its usage.
     pub(crate) fn ended(&mut self, is_reported: bool) {
         self.is_counted = is_reported;
@@ -168,7 +176,11 @@ impl Consumption {
             let has_output = usage.output > 0 || self.task != Task::Generate;
             self.is_counted && usage.prompt() > 0 && has_output
         };
-        !self.is_served && self.is_owed(outcome, usage) && answered && !usage.is_some_and(is_whole)
+        !self.is_served
+            && !self.is_exact
+            && self.is_owed(outcome, usage)
+            && answered
+            && !usage.is_some_and(is_whole)
     }
 
     /// Counts by length alone: nobody is charged for it, so the tokenizer and its tables are not

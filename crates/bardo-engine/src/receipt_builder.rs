@@ -431,6 +431,12 @@ impl ReceiptBuilder {
         }
     }
 
+    /// Takes in the exact usage of a call that generates nothing.
+    pub(crate) fn ordered(&mut self, usage: Usage) {
+        self.receipt.usage = Some(usage);
+        self.consumption.is_exact_without_answer();
+    }
+
     /// Takes in usage that the provider reported; later figures supersede earlier ones.
     pub(crate) fn count(&mut self, usage: &Usage) {
         if self.consumption.is_complete() {

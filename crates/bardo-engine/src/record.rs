@@ -267,8 +267,9 @@ impl RequestRecord {
         }
     }
 
-    /// Prices the answer by this price, where it is known only when the answer is there.
-    pub(crate) fn price_at(&mut self, price: Price) {
+    /// Takes in the exact usage of a call that generates nothing, and the price that it goes by.
+    pub(crate) fn ordered(&mut self, usage: Usage, price: Price) {
+        self.receipt.ordered(usage);
         self.funds.price_at(price);
     }
 

@@ -278,17 +278,16 @@ impl Engine {
             tokens,
             ..prefix.case
         };
-        let record = sent.record_mut();
-        record.price_at(Price {
+        let price = Price {
             input: case.rates.input,
             request: case.fee(order.seconds),
             ..Price::default()
-        });
+        };
         let usage = Usage {
             fresh_input: if order.is_new { tokens } else { 0 },
             ..Usage::default()
         };
-        record.count(&usage);
+        sent.record_mut().ordered(usage, price);
         let cost = match sent.answered().at_once() {
             Ok(concluded) => concluded.record().receipt().amounts.provider_cost,
             Err(unsettled) => {

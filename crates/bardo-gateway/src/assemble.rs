@@ -16,6 +16,7 @@ use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{
     BackendModels, BackendSpec, Catalog, ModelFilter, OwnerModel, RosterBuilder, Router, Terms,
 };
+use bardo_types::feature::{Feature, FeatureSet};
 use bardo_types::model::{Dialect, ModelEntry, Price, Service};
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
@@ -373,10 +374,17 @@ pub(crate) fn snapshot(
             None => BackendModels::Snapshot,
         };
         roster.backend(backend.spec.clone(), models, backend.price);
+        let stores = backend.endpoint.service == Service::Google
+            && policy::stored_prefixes(config).is_some();
+        let own = if stores {
+            FeatureSet::EMPTY.with(Feature::ExplicitCaching)
+        } else {
+            FeatureSet::EMPTY
+        };
         roster.terms(Terms {
             billed: Some(!backend.endpoint.direct),
             security: backend.security,
-            ..Terms::default()
+            features: own,
         });
     }
     let endpoints = backends.iter().map(|backend| Arc::clone(&backend.endpoint));
@@ -403,6 +411,7 @@ pub(crate) fn snapshot(
             web_search: policy::web_search(config),
             web_search_budget: policy::web_search_budget(config),
             keepalive: policy::keepalive(config),
+            stored_prefixes: policy::stored_prefixes(config),
             verify_above: policy::verify_above(config),
         },
         endpoints: endpoints.collect(),

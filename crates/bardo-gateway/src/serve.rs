@@ -468,6 +468,7 @@ impl ProcessState {
     ) -> Duration {
         self.edge.draining.store(true, Ordering::Relaxed);
         self.edge.engine.stop_keepalive();
+        self.edge.engine.stop_storing_prefixes();
         self.edge.bus.close();
         let _ = stop.send(StopPhase::Drain);
         tracing::info!("draining: open requests finish first; a second signal stops at once");
@@ -481,6 +482,7 @@ impl ProcessState {
         };
         sink::note_stop();
         let _ = stop.send(StopPhase::Now);
+        self.edge.engine.delete_stored_prefixes().await;
         patience
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bardo_cache::semantic::AuditReport;
-use bardo_engine::{EventSink, FlushCause, KeepaliveCall};
+use bardo_engine::{EventSink, FlushCause, KeepaliveCall, StoredPrefixCall};
 use bardo_telemetry::Metrics;
 use bardo_types::calendar::rfc3339;
 use bardo_types::clock::{Clock as _, SystemClock};
@@ -105,6 +105,28 @@ impl EventSink for Sink {
             self.bus.tell(Event {
                 account: call.account.clone(),
                 name: "cache.keepalive",
+                json: told.to_string().into(),
+            });
+        }
+    }
+
+    fn prefix_stored(&self, call: &StoredPrefixCall<'_>) {
+        self.metrics.prefix_stored(call.result);
+        if self.bus.is_heard() {
+            let told = json!({
+                "timestamp": rfc3339(call.at_ms),
+                "golem_id": call.agent,
+                "provider": call.backend,
+                "model": call.model,
+                "result": call.result,
+                "cached_tokens": call.tokens,
+                "ttl_s": call.ttl_s,
+                "cost_usd": call.cost.map(|cost| cost.to_string()),
+                "expected_savings_usd": call.expected_saving.to_string(),
+            });
+            self.bus.tell(Event {
+                account: call.account.clone(),
+                name: "cache.prefix_stored",
                 json: told.to_string().into(),
             });
         }

@@ -17,11 +17,11 @@ const ABSURD: u64 = 10_000_000_000;
 
 /// Tokens of an answer over which a flat price per call is spread at most.
 const USUAL_ANSWER: u64 = 1_024;
-/// Features that this gateway cannot send yet, whatever services offer: batches, and caches at
-/// Gemini.
-pub(crate) const NOT_BUILT: FeatureSet = FeatureSet::EMPTY
-    .with(Feature::BatchApi)
-    .with(Feature::ExplicitCaching);
+/// Features that this gateway cannot send yet, whatever services offer: batches.
+pub(crate) const NOT_BUILT: FeatureSet = FeatureSet::EMPTY.with(Feature::BatchApi);
+/// Features that a backend has only where the owner pays for them and its terms say so: prefixes
+/// that Gemini stores.
+pub(crate) const ON_TERMS: FeatureSet = FeatureSet::EMPTY.with(Feature::ExplicitCaching);
 
 /// Terms of a backend, apart from its models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,6 +69,7 @@ impl RatedCandidate {
             features: own
                 .minus(service.withholds)
                 .union(service.offers)
+                .minus(ON_TERMS)
                 .union(terms.features)
                 .minus(PROTECTION)
                 .minus(NOT_BUILT),

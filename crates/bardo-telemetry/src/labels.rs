@@ -68,7 +68,7 @@ pub(crate) struct CacheReasonLabels {
     pub(crate) reason: &'static str,
 }
 
-/// Labels of keepalive calls, by result.
+/// Labels of calls about prompts in providers' caches, by result.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct CacheResultLabels {
     pub(crate) result: &'static str,

@@ -35,6 +35,7 @@ pub(crate) struct PromptCacheMetrics {
     /// The last minutes with a prompt, by their number.
     minutes: Mutex<[Minute; MINUTES as usize]>,
     keepalive: Family<CacheResultLabels, Counter>,
+    stored_prefixes: Family<CacheResultLabels, Counter>,
 }
 
 impl PromptCacheMetrics {
@@ -46,10 +47,18 @@ impl PromptCacheMetrics {
         let keepalive = Family::default();
         let help = "Keepalive calls for prompts in providers' caches, by result";
         registry.register("cache_keepalive_calls", help, Family::clone(&keepalive));
+        let stored_prefixes = Family::default();
+        let help = "Prefixes that providers store on order, by what became of them";
+        registry.register(
+            "cache_stored_prefixes",
+            help,
+            Family::clone(&stored_prefixes),
+        );
         Self {
             hit_rate,
             minutes: Mutex::default(),
             keepalive,
+            stored_prefixes,
         }
     }
 
@@ -102,6 +111,14 @@ impl Metrics {
     pub fn kept_warm(&self, result: &'static str) {
         let labels = CacheResultLabels { result };
         self.prompt_caches.keepalive.get_or_create(&labels).inc();
+    }
+
+    /// Counts what became of a prefix that a provider stores: `created`, `extended`, `deleted`,
+    /// `lost`, `failed` or `unknown`.
+    pub fn prefix_stored(&self, result: &'static str) {
+        let labels = CacheResultLabels { result };
+        let stored = &self.prompt_caches.stored_prefixes;
+        stored.get_or_create(&labels).inc();
     }
 
     /// Shows the share of prompts that came from prompt caches in the minutes before a Unix

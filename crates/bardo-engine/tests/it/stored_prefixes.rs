@@ -130,7 +130,13 @@ impl Day {
 
     async fn call(&self, account: &str, stream: bool, bardo: Value) -> String {
         let mut body = prompt(Dialect::Chat, MODEL, "Beat");
-        let rules = "Follow these rules closely. ".repeat(2_000);
+        // Gemini's own cache would read the prompt of another account.
+        let own = if account == "two" {
+            "You are two. "
+        } else {
+            ""
+        };
+        let rules = format!("{own}{}", "Follow these rules closely. ".repeat(2_000));
         let messages = body["messages"].as_array_mut().expect("a list");
         messages.insert(0, json!({ "role": "system", "content": rules }));
         body["tools"] = json!([{ "type": "function", "function": {
@@ -248,6 +254,7 @@ async fn a_prefix_is_stored_once_for_fifty_calls_at_a_time_and_used_by_those_tha
     assert_eq!(orders.len(), 1);
     assert_ne!(orders[0].mode, PaymentMode::Prepaid);
     assert_eq!(orders[0].amounts.charge, MicroUsd::ZERO);
+    assert!(!orders[0].estimated, "the figures are exact");
     let tokens = orders[0].usage.as_ref().expect("usage").fresh_input;
     let created = tokens * CACHED.input.micro();
     let paid = orders[0].amounts.provider_cost.expect("a price");
@@ -301,9 +308,11 @@ async fn futures_join<F: Future<Output = String>>(calls: Vec<F>) -> usize {
 #[tokio::test]
 async fn a_stored_prefix_is_kept_for_longer_while_calls_come_and_forgotten_at_its_end() {
     let day = Day::start(Some(policy()));
-    day.beats("agent", 5).await;
+    day.beats("agent", 4).await;
+    day.call("agent", false, json!({})).await;
     assert_eq!(day.results(1).await, ["created"]);
     let names = day.stored().await;
+    day.forward(GAP);
     day.beats("agent", 2).await;
     day.call("agent", false, json!({})).await;
     assert_eq!(day.results(2).await, ["created", "extended"]);
@@ -386,10 +395,10 @@ async fn an_order_that_fails_leaves_requests_alone_and_is_not_repeated_on_that_d
 #[tokio::test]
 async fn a_flush_deletes_the_stored_prefixes_of_its_account_alone() {
     let day = Day::start(Some(policy()));
-    for _ in 0..5 {
+    for beat in 0..5 {
+        day.forward(if beat > 0 { GAP } else { 0 });
         day.call("one", false, json!({})).await;
         day.call("two", false, json!({})).await;
-        day.forward(GAP);
     }
     assert_eq!(day.results(2).await, ["created", "created"]);
     let one = Flush::Tenant(AccountId::parse("one").expect("an id"));

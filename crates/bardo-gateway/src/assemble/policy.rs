@@ -7,11 +7,11 @@ use bardo_cache::scope::Scope;
 use bardo_cache::semantic::{AuditMode, AuditRules, Domain};
 use bardo_cache::store::Limits;
 use bardo_cache::ttl::{Lifetimes, MarketRegime};
-use bardo_engine::{CachePolicy, EpochEvents, KeepalivePolicy, SemanticPolicy};
+use bardo_engine::{CachePolicy, EpochEvents, KeepalivePolicy, SemanticPolicy, StoredPrefixPolicy};
 use bardo_providers::BaseUrl;
 use bardo_router::{BankrPolicy, Mode, Policy, Subsystems, Weights};
 use bardo_types::backend::BackendName;
-use bardo_types::money::MicroUsd;
+use bardo_types::money::{MicroUsd, PricePerMillion};
 use bardo_types::profile::InferenceProfile;
 use bardo_types::subsystem::Subsystem;
 use serde_json::Number;
@@ -138,6 +138,22 @@ pub(super) fn keepalive(config: &Config) -> Option<KeepalivePolicy> {
             prefix_usd: amount(&keepalive.prompt_usd_per_day),
             calls: keepalive.calls_per_day,
             usd: amount(&keepalive.usd_per_day),
+        },
+    })
+}
+
+/// Price and limits of prefixes that Gemini stores; `None`: none are stored.
+pub(super) fn stored_prefixes(config: &Config) -> Option<StoredPrefixPolicy> {
+    let gemini = &config.inference.caching.gemini;
+    let hour = gemini.storage_usd_per_mtok_hour.as_ref();
+    let hour = amount(hour.filter(|_| gemini.enabled)?);
+    Some(StoredPrefixPolicy {
+        hour: PricePerMillion::from_micro(hour.get()),
+        limits: KeepaliveLimits {
+            prefix_calls: gemini.prompt_calls_per_day,
+            prefix_usd: amount(&gemini.prompt_usd_per_day),
+            calls: gemini.calls_per_day,
+            usd: amount(&gemini.usd_per_day),
         },
     })
 }

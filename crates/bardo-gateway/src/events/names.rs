@@ -1,7 +1,7 @@
 //! What events there are, and which of them a reader wants.
 
 /// Every event that this gateway tells, by its one name.
-pub(crate) const NAMES: [&str; 27] = [
+pub(crate) const NAMES: [&str; 28] = [
     "inference.start",
     "provider.feature_negotiated",
     "provider.resolved",
@@ -12,6 +12,7 @@ pub(crate) const NAMES: [&str; 27] = [
     "inference.cache_stats",
     "cache.flushed",
     "cache.keepalive",
+    "cache.prefix_stored",
     "cache.stored",
     "cache.audit",
     "cache.domain_serving",

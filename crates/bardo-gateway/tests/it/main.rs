@@ -45,6 +45,7 @@ mod shared_cache;
 mod shared_questions;
 mod similar;
 mod sse;
+mod stored_prefixes;
 mod timeouts;
 mod told;
 mod unread;

@@ -11,6 +11,7 @@ use super::*;
 use crate::catalog::Catalog;
 use crate::decision::RefusalKind;
 use crate::policy::{BankrPolicy, Mode};
+use crate::rated::Terms;
 use crate::request::{Facts, HealthState, HealthView, Kind, NoHealth, ObservedHealth};
 use crate::roster::{BackendModels, BackendSpec, ModelFilter, RosterBuilder};
 

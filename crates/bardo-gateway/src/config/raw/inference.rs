@@ -150,6 +150,26 @@ pub(crate) struct Caching {
     pub(crate) secret: Secret,
     /// Small calls that keep prompts of agents in providers' caches, at your cost.
     pub(crate) keepalive: KeepaliveConfig,
+    /// Prefixes that Gemini stores for a fee, at your cost.
+    pub(crate) gemini: GeminiCaching,
+}
+
+/// Tools and system prompts that Gemini stores (`cachedContents`), so that requests name them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GeminiCaching {
+    /// Store them where that saves more than 1.5 times what it costs. Needs the storage price.
+    pub(crate) enabled: bool,
+    /// Price of a million stored tokens for an hour in USD, the highest of your models; above 0.
+    pub(crate) storage_usd_per_mtok_hour: Option<serde_json::Number>,
+    /// Most creations and extensions for one prompt in a day.
+    pub(crate) prompt_calls_per_day: u32,
+    /// Most USD for one prompt in a day.
+    pub(crate) prompt_usd_per_day: serde_json::Number,
+    /// Most creations and extensions in a day.
+    pub(crate) calls_per_day: u32,
+    /// Most USD in a day.
+    pub(crate) usd_per_day: serde_json::Number,
 }
 
 /// Small calls between the calls of an agent, so that its provider keeps the prompt in its cache.

@@ -230,6 +230,29 @@ fn keepalive_is_off_until_the_owner_switches_it_on_and_its_limits_are_checked() 
 }
 
 #[test]
+fn gemini_stores_nothing_until_the_owner_tells_what_storage_costs() {
+    let caching = |inner: &str| format!("inference: {{ caching: {{ gemini: {{ {inner} }} }} }}");
+    assert!(!read("{}").inference.caching.gemini.enabled);
+    for (wrong, told) in [
+        (
+            "enabled: true",
+            "needs `inference.caching.gemini.storage_usd_per_mtok_hour`",
+        ),
+        ("storage_usd_per_mtok_hour: 0", "must be above 0"),
+        (
+            "storage_usd_per_mtok_hour: -1",
+            "`inference.caching.gemini.storage_usd_per_mtok_hour`",
+        ),
+        ("usd_per_day: -1", "`inference.caching.gemini.usd_per_day`"),
+    ] {
+        let refused = check(&caching(wrong), &[]).unwrap_err();
+        assert!(refused.contains(told), "{refused}");
+    }
+    let set = caching("enabled: true, storage_usd_per_mtok_hour: 1.5");
+    assert!(check(&set, &[]).unwrap().inference.caching.gemini.enabled);
+}
+
+#[test]
 fn the_environment_names_the_models_of_the_tiers_as_it_always_did() {
     let config = check(
         FULL,

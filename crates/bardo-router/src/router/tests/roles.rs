@@ -306,8 +306,35 @@ fn blockrun_holds_only_gpt_to_a_schema() {
 }
 
 #[test]
+fn prefixes_are_stored_only_where_the_terms_of_a_backend_say_so() {
+    let prefer = [Feature::ExplicitCaching];
+    for (features, lost) in [
+        (FeatureSet::EMPTY, &prefer[..]),
+        (FeatureSet::EMPTY.with(Feature::ExplicitCaching), &[]),
+    ] {
+        let mut builder = RosterBuilder::new(Arc::new(Catalog::embedded()));
+        let spec = BackendSpec {
+            name: "direct/google".into(),
+            service: Service::Google,
+            filter: ModelFilter::default(),
+        };
+        let models = vec![offering(model("gemini", STRONG, 85, 500), &prefer)];
+        builder.backend(spec, BackendModels::Live(models), None);
+        builder.terms(Terms {
+            features,
+            ..Terms::default()
+        });
+        let all = Router::new(builder.build(), Policy::default());
+        let mut ask = Ask::default();
+        ask.hints.intent.prefer = Some(prefer.to_vec());
+        let route = ask.with(|request| all.route(request)).unwrap();
+        assert_eq!(route.choices[0].degraded, lost);
+    }
+}
+
+#[test]
 fn what_is_not_built_is_offered_by_none() {
-    let batches = [Feature::BatchApi, Feature::ExplicitCaching];
+    let batches = [Feature::BatchApi];
     let mut makers = openai();
     makers.2 = vec![offering(model("gpt", STRONG, 85, 500), &batches)];
     let all = router(vec![makers], Policy::default());

@@ -10,6 +10,7 @@ use serde_json::Number;
 use super::Problems;
 use crate::config::Config;
 use crate::config::layers::nearest;
+use crate::config::raw::GeminiCaching;
 
 /// The backends, as the owner's orders name them.
 pub(crate) const BACKENDS: [&str; 6] = [
@@ -108,6 +109,7 @@ fn numbers(config: &Config, problems: &mut Problems) {
         !(1..=24).contains(&keepalive.in_row),
         "`inference.caching.keepalive.in_row` must be from 1 to 24",
     );
+    gemini_caching(&inference.caching.gemini, problems);
     let prefix = &inference.caching.prompt_cache_key_prefix;
     problems.refuse_if(
         prefix.is_empty() || prefix.len() > 32 || !prefix.bytes().all(|b| b.is_ascii_graphic()),
@@ -118,6 +120,31 @@ fn numbers(config: &Config, problems: &mut Problems) {
         !secret.is_empty() && secret.expose().len() < 16,
         "`inference.caching.secret` must have at least 16 characters",
     );
+}
+
+/// Prices and limits of prefixes that Gemini stores.
+fn gemini_caching(gemini: &GeminiCaching, problems: &mut Problems) {
+    let key = |name: &str| format!("inference.caching.gemini.{name}");
+    let amounts = [
+        ("prompt_usd_per_day", &gemini.prompt_usd_per_day),
+        ("usd_per_day", &gemini.usd_per_day),
+    ];
+    for (name, amount) in amounts {
+        problems.check(usd(&key(name), amount).map(drop));
+    }
+    let price = gemini.storage_usd_per_mtok_hour.as_ref();
+    let price = price.map(|price| usd(&key("storage_usd_per_mtok_hour"), price));
+    problems.refuse_if(
+        gemini.enabled && price.is_none(),
+        "`inference.caching.gemini.enabled` needs \
+         `inference.caching.gemini.storage_usd_per_mtok_hour`: the price of a million stored tokens \
+         for an hour is in no price list",
+    );
+    problems.refuse_if(
+        price == Some(Ok(MicroUsd::ZERO)),
+        "`inference.caching.gemini.storage_usd_per_mtok_hour` must be above 0",
+    );
+    problems.check(price.unwrap_or(Ok(MicroUsd::ZERO)).map(drop));
 }
 
 /// Aliases that lead nowhere, and fallbacks to nothing.
