@@ -132,9 +132,10 @@ impl Engine {
             call.request_id(),
             self.prompt_caches.stored.next()
         );
+        let model = Value::from(format!("models/{}", leg.candidate.entry.upstream_id));
         let body = format!(
-            r#"{{"model":"models/{}",{},"ttl":"{}s","displayName":"{display_name}"}}"#,
-            leg.candidate.entry.upstream_id, prefix.members, plan.ttl_s
+            r#"{{"model":{model},{},"ttl":"{}s","displayName":"{display_name}"}}"#,
+            prefix.members, plan.ttl_s
         );
         let asked = self.prompt_caches.millis(Instant::now());
         let target = prefix.stored.endpoint.stored_prefix(None, "");
