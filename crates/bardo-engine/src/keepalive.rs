@@ -46,9 +46,11 @@ impl Engine {
         count
     }
 
-    /// Makes no more keepalive calls: the process ends.
+    /// Makes no more keepalive calls, and stores no more prefixes at providers: the process ends.
+    /// Prefixes that are stored are used on.
     pub fn stop_keepalive(&self) {
         self.warm_prompts.stop();
+        self.prompt_caches.stored.stop();
     }
 
     /// Prompts that are kept in providers' caches now.

@@ -221,11 +221,6 @@ impl Engine {
         });
     }
 
-    /// Stores no more prefixes at providers: the process ends. Those that are stored are used on.
-    pub fn stop_storing_prefixes(&self) {
-        self.prompt_caches.stored.stop();
-    }
-
     /// Deletes the prefixes that are stored at providers, as far as these answer within five
     /// seconds. Answers how many there were.
     pub async fn delete_stored_prefixes(&self) -> usize {

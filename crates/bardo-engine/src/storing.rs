@@ -92,13 +92,13 @@ impl Engine {
             if let Some(cache) = &shaped.leg.prompt_cache {
                 let _ = cache.stored.set((prefix.id, is_named));
             }
-            self.beside(call, &shaped.leg, prefix, now);
+            self.order_storage(call, &shaped.leg, prefix, now);
         }
         answered
     }
 
     /// Starts what pays beside a request that was answered. Nothing waits for it.
-    fn beside(self: &Arc<Self>, call: &Call, leg: &Arc<Leg>, prefix: Prefix, now: Millis) {
+    fn order_storage(self: &Arc<Self>, call: &Call, leg: &Arc<Leg>, prefix: Prefix, now: Millis) {
         let limits = &prefix.policy.limits;
         let step = self
             .prompt_caches

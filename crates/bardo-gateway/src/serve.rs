@@ -468,7 +468,6 @@ impl ProcessState {
     ) -> Duration {
         self.edge.draining.store(true, Ordering::Relaxed);
         self.edge.engine.stop_keepalive();
-        self.edge.engine.stop_storing_prefixes();
         self.edge.bus.close();
         let _ = stop.send(StopPhase::Drain);
         tracing::info!("draining: open requests finish first; a second signal stops at once");

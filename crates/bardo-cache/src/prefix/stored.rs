@@ -22,7 +22,7 @@ pub enum StorageStep<T> {
 }
 
 #[derive(Debug)]
-enum State<T> {
+enum PrefixState<T> {
     Absent,
     /// Being created, or it is not known whether it was: nothing is created until then.
     Pending {
@@ -36,7 +36,7 @@ enum State<T> {
 }
 
 #[derive(Debug)]
-struct Entry<T> {
+struct PrefixEntry<T> {
     gaps: Gaps,
     last: Millis,
     /// Tokens that the provider's own cache read in calls without the stored prefix.
@@ -45,10 +45,10 @@ struct Entry<T> {
     plain: u64,
     /// Tokens of the prefix as the provider counted them.
     tokens: Option<u64>,
-    state: State<T>,
+    state: PrefixState<T>,
 }
 
-impl<T> Entry<T> {
+impl<T> PrefixEntry<T> {
     /// Tokens that the provider's own cache reads of a prompt on average.
     fn already(&self) -> u64 {
         self.read.div_ceil(self.plain.max(1))
@@ -58,7 +58,7 @@ impl<T> Entry<T> {
 /// The prefixes of a process. `T` is what it takes to name and to delete a stored one.
 #[derive(Debug)]
 pub struct StoredTable<T> {
-    entries: HashMap<PrefixId, Entry<T>>,
+    entries: HashMap<PrefixId, PrefixEntry<T>>,
     capacity: usize,
     day: u64,
     all: DaySpending,
@@ -82,7 +82,9 @@ impl<T: Clone + PartialEq> StoredTable<T> {
     #[must_use]
     pub fn usable(&self, id: PrefixId, now: Millis) -> Option<T> {
         match &self.entries.get(&id)?.state {
-            State::Stored { what, expires, .. } if now.saturating_add(MARGIN_MS) < *expires => {
+            PrefixState::Stored { what, expires, .. }
+                if now.saturating_add(MARGIN_MS) < *expires =>
+            {
                 Some(what.clone())
             }
             _ => None,
@@ -102,13 +104,13 @@ impl<T: Clone + PartialEq> StoredTable<T> {
             return StorageStep::None;
         }
         let is_new = !self.entries.contains_key(&id);
-        let entry = self.entries.entry(id).or_insert_with(|| Entry {
+        let entry = self.entries.entry(id).or_insert_with(|| PrefixEntry {
             gaps: Gaps::default(),
             last: now,
             read: 0,
             plain: 0,
             tokens: None,
-            state: State::Absent,
+            state: PrefixState::Absent,
         });
         if !is_new {
             entry.gaps.add(now.saturating_sub(entry.last));
@@ -119,10 +121,10 @@ impl<T: Clone + PartialEq> StoredTable<T> {
             ..*case
         };
         let (expires, is_busy) = match &entry.state {
-            State::Absent => (None, false),
-            State::Pending { until } => (None, now < *until),
-            State::Stored { expires, .. } if *expires <= now => (None, false),
-            State::Stored {
+            PrefixState::Absent => (None, false),
+            PrefixState::Pending { until } => (None, now < *until),
+            PrefixState::Stored { expires, .. } if *expires <= now => (None, false),
+            PrefixState::Stored {
                 expires,
                 is_extending,
                 ..
@@ -154,7 +156,7 @@ impl<T: Clone + PartialEq> StoredTable<T> {
         self.spend(id, plan.cost);
         if let Some(entry) = self.entries.get_mut(&id) {
             let until = now.saturating_add(plan.ttl_s.saturating_mul(1_000));
-            entry.state = State::Pending { until };
+            entry.state = PrefixState::Pending { until };
         }
         StorageStep::Create(plan)
     }
@@ -186,7 +188,7 @@ impl<T: Clone + PartialEq> StoredTable<T> {
         let Some(entry) = self.entries.get_mut(&id) else {
             return StorageStep::None;
         };
-        let State::Stored {
+        let PrefixState::Stored {
             what, is_extending, ..
         } = &mut entry.state
         else {
@@ -221,11 +223,11 @@ impl<T: Clone + PartialEq> StoredTable<T> {
         let Some(entry) = self.entries.get_mut(&id) else {
             return Err(what);
         };
-        if !matches!(entry.state, State::Pending { .. }) {
+        if !matches!(entry.state, PrefixState::Pending { .. }) {
             return Err(what);
         }
         entry.tokens = Some(tokens);
-        entry.state = State::Stored {
+        entry.state = PrefixState::Stored {
             what,
             expires,
             is_extending: false,
@@ -243,9 +245,9 @@ impl<T: Clone + PartialEq> StoredTable<T> {
         }
         self.correct(id, expected, MicroUsd::ZERO);
         if let Some(entry) = self.entries.get_mut(&id)
-            && matches!(entry.state, State::Pending { .. })
+            && matches!(entry.state, PrefixState::Pending { .. })
         {
-            entry.state = State::Absent;
+            entry.state = PrefixState::Absent;
         }
     }
 
@@ -266,7 +268,7 @@ impl<T: Clone + PartialEq> StoredTable<T> {
             self.by_prefix.entry(id).or_default().is_lost = true;
         }
         if let Some(entry) = self.entries.get_mut(&id)
-            && let State::Stored {
+            && let PrefixState::Stored {
                 expires,
                 is_extending,
                 ..
@@ -280,9 +282,9 @@ impl<T: Clone + PartialEq> StoredTable<T> {
     /// Takes in that the provider does not have it any more. It is not created again on that day.
     pub fn lost(&mut self, id: PrefixId, lost: &T) {
         if let Some(entry) = self.entries.get_mut(&id)
-            && matches!(&entry.state, State::Stored { what, .. } if what == lost)
+            && matches!(&entry.state, PrefixState::Stored { what, .. } if what == lost)
         {
-            entry.state = State::Absent;
+            entry.state = PrefixState::Absent;
             self.by_prefix.entry(id).or_default().is_lost = true;
         }
     }
@@ -299,7 +301,7 @@ impl<T: Clone + PartialEq> StoredTable<T> {
     pub fn take(&mut self, is_meant: impl Fn(&T) -> bool) -> Vec<T> {
         let mut taken = Vec::new();
         self.entries.retain(|_, entry| match &entry.state {
-            State::Stored { what, .. } if is_meant(what) => {
+            PrefixState::Stored { what, .. } if is_meant(what) => {
                 taken.push(what.clone());
                 false
             }
@@ -311,7 +313,7 @@ impl<T: Clone + PartialEq> StoredTable<T> {
     /// Stored prefixes at a time.
     #[must_use]
     pub fn len_at(&self, now: Millis) -> usize {
-        let is_stored = |entry: &&Entry<T>| matches!(&entry.state, State::Stored { expires, .. } if now < *expires);
+        let is_stored = |entry: &&PrefixEntry<T>| matches!(&entry.state, PrefixState::Stored { expires, .. } if now < *expires);
         self.entries.values().filter(is_stored).count()
     }
 
@@ -320,10 +322,10 @@ impl<T: Clone + PartialEq> StoredTable<T> {
         if self.entries.len() < self.capacity {
             return true;
         }
-        let is_free = |entry: &Entry<T>| match &entry.state {
-            State::Absent => true,
-            State::Pending { until } => *until <= now,
-            State::Stored { expires, .. } => *expires <= now,
+        let is_free = |entry: &PrefixEntry<T>| match &entry.state {
+            PrefixState::Absent => true,
+            PrefixState::Pending { until } => *until <= now,
+            PrefixState::Stored { expires, .. } => *expires <= now,
         };
         let free = self.entries.iter().filter(|(_, entry)| is_free(entry));
         let oldest = free

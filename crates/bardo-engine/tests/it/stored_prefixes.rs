@@ -156,7 +156,7 @@ impl Day {
         read(answer.expect("an answer")).await.expect("a body").text
     }
 
-    /// So many calls, twelve minutes apart.
+    /// Makes `count` calls, each twelve minutes after the one before.
     async fn beats(&self, account: &str, count: u32) {
         for _ in 0..count {
             self.call(account, false, json!({})).await;
