@@ -333,9 +333,7 @@ impl Engine {
     pub(crate) fn routed_plan(&self, call: &Call, ask: Ask<'_>) -> Result<Plan, EngineError> {
         let question = Question::of(call, &self.memory);
         self.planned_by(call, &question, &mut |question| {
-            let routed = self.report_unpriced(self.route_with_fallbacks(question, ask))?;
-            let said = routed.instead().into_iter().collect();
-            Ok((routed, said))
+            self.report_unpriced(self.route_with_fallbacks(question, ask))
         })
     }
 
@@ -349,7 +347,7 @@ impl Engine {
         &self,
         call: &Call,
         question: &Question<'_>,
-        route: &mut dyn FnMut(&Question<'_>) -> Result<(Routed, Vec<Degradation>), EngineError>,
+        route: &mut dyn FnMut(&Question<'_>) -> Result<Routed, EngineError>,
     ) -> Result<Plan, EngineError> {
         let mut dear: Vec<DearCandidate> = Vec::new();
         loop {
@@ -357,7 +355,8 @@ impl Engine {
                 dear: &dear,
                 ..*question
             };
-            let (routed, said) = route(&question)?;
+            let routed = route(&question)?;
+            let said = routed.instead().into_iter().collect();
             let candidates = routed.candidates();
             let unfit = match self.drawn(call, Some(Arc::new(routed)), candidates, said) {
                 Ok(plan) => return Ok(plan),
@@ -395,7 +394,7 @@ impl Engine {
         routed: Option<Arc<Routed>>,
         candidates: Vec<Candidate>,
         said: Vec<Degradation>,
-    ) -> Result<Plan, UnfitCandidates> {
+    ) -> Result<Plan, Box<UnfitCandidates>> {
         let mut rejected = Vec::new();
         let mut dear = Vec::new();
         let mut legs = Vec::with_capacity(candidates.len());
@@ -418,7 +417,7 @@ impl Engine {
                 // What the first backend cannot read goes to no other one, which may bill for it.
                 error if error.is_unreadable() && legs.is_empty() => {
                     let dear = Vec::new();
-                    return Err(UnfitCandidates { error, dear });
+                    return Err(Box::new(UnfitCandidates { error, dear }));
                 }
                 // Another backend may take what this one cannot.
                 error => rejected.push(UnfitBackend {
@@ -431,7 +430,7 @@ impl Engine {
         }
         if legs.is_empty() && !rejected.is_empty() {
             let error = rejected.swap_remove(0).error;
-            return Err(UnfitCandidates { error, dear });
+            return Err(Box::new(UnfitCandidates { error, dear }));
         }
         Ok(Plan {
             legs,

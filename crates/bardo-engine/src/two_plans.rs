@@ -138,7 +138,7 @@ impl Engine {
             ..Question::of(call, &self.memory)
         };
         let second = self.planned_by(call, &question, &mut |question| {
-            Ok((self.route(question, &mut Router::route)?, Vec::new()))
+            self.route(question, &mut Router::route)
         });
         let kept = second.map_err(none)?.kept(|leg| leg.holds_back(call));
         kept.ok_or_else(|| {

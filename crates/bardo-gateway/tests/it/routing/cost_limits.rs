@@ -56,7 +56,7 @@ fn check(gateway: &Gateway, hints: &Value) {
             let charged = micro(
                 receipt(gateway, &answer)["cost"]["provider_cost"]
                     .as_str()
-                    .unwrap(),
+                    .expect("an amount"),
             );
             assert!(charged <= most, "{hints} {most}: {charged}");
             least = least.or(Some(most));
