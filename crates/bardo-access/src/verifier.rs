@@ -161,7 +161,7 @@ impl Verifier {
         Self {
             store,
             settings,
-            tagger: Tagger::new(&key),
+            tagger: Tagger::new(key),
             memory,
             hashing,
             express,

@@ -2,11 +2,10 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
+use zeroize::Zeroizing;
 
-/// HMAC-SHA256 of a whole presented key, under a key that lives and dies with this process. It tells
+/// Keyed BLAKE3 hash of a whole presented key, under a key that lives and dies with this process. It tells
 /// nothing of what was presented, and nobody outside can choose where it falls.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tag([u8; 32]);
@@ -53,17 +52,16 @@ impl Hasher for AsIs {
 
 pub(super) type TagMap<V> = std::collections::HashMap<Tag, V, BuildHasherDefault<AsIs>>;
 
-/// Computes the tags of keys.
-pub(super) struct Tagger(Hmac<Sha256>);
+/// Computes the tags of keys. BLAKE3 takes a fifth of the time of HMAC-SHA256 on a CPU without SHA
+/// instructions.
+pub(super) struct Tagger(Zeroizing<[u8; 32]>);
 
 impl Tagger {
-    pub(super) fn new(key: &[u8; 32]) -> Self {
-        Self(Hmac::new_from_slice(key).expect("HMAC takes keys of any length"))
+    pub(super) fn new(key: Zeroizing<[u8; 32]>) -> Self {
+        Self(key)
     }
 
     pub(super) fn tag(&self, text: &str) -> Tag {
-        let mut mac = self.0.clone();
-        mac.update(text.as_bytes());
-        Tag(mac.finalize().into_bytes().into())
+        Tag(*blake3::keyed_hash(&self.0, text.as_bytes()).as_bytes())
     }
 }

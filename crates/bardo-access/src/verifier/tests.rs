@@ -117,7 +117,7 @@ impl World {
             hashing,
             express,
             settings: VerifierSettings::default(),
-            tagger: Tagger::new(&[7; 32]),
+            tagger: Tagger::new([7; 32].into()),
             start: world.start,
             answered_ms: AtomicU64::new(0),
             failed_ms: AtomicU64::new(0),
@@ -467,7 +467,7 @@ async fn a_flood_that_fills_the_queue_does_not_hold_up_the_right_key() {
         memory,
         hashing,
         settings: VerifierSettings::default(),
-        tagger: Tagger::new(&[7; 32]),
+        tagger: Tagger::new([7; 32].into()),
         start: world.start,
         answered_ms: AtomicU64::new(0),
         failed_ms: AtomicU64::new(0),
@@ -554,8 +554,8 @@ async fn whether_there_are_keys_is_asked_once_per_change() {
 
 #[test]
 fn nothing_that_was_presented_can_be_read_from_the_memory() {
-    let tagger = Tagger::new(&[7; 32]);
-    let other = Tagger::new(&[8; 32]);
+    let tagger = Tagger::new([7; 32].into());
+    let other = Tagger::new([8; 32].into());
     assert_eq!(tagger.tag("a"), tagger.tag("a"));
     assert_ne!(tagger.tag("a"), tagger.tag("b"));
     assert_ne!(tagger.tag("a"), other.tag("a"));
