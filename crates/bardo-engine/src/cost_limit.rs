@@ -1,6 +1,6 @@
-//! The limit of a request's cost (`max_cost_usd`) for what its profile adds to the prompt. The
-//! choice of a backend does not know the text of a schema that a profile writes into the prompt, so
-//! each leg is checked once more, when its settings are known.
+//! The limit of a request's cost (`max_cost_usd`) for all that a leg can come to. The choice of a
+//! backend does not know the text of a schema that a profile writes into the prompt, and counts one
+//! answer and one search, so each leg is checked once more, when its settings are known.
 
 use bardo_router::RoutedCandidate;
 use bardo_types::model::Price;
@@ -32,8 +32,8 @@ impl From<EngineError> for CostLimitError {
     }
 }
 
-/// Plans the settings of a candidate within the caller's limit of the cost, which `price` is
-/// compared with. `None` as price: the candidate is not billed.
+/// Plans the settings of a candidate within the caller's limit of the cost, which `price` and at
+/// most so many `searches` are compared with. `None` as price: the candidate is not billed.
 ///
 /// # Errors
 /// When the profile rules the model out, or the limit does not pay for the prompt and a short
@@ -41,6 +41,7 @@ impl From<EngineError> for CostLimitError {
 pub(crate) fn plan(
     subject: Subject<'_>,
     price: Option<&Price>,
+    searches: u64,
     memory: &Memory,
 ) -> Result<PlannedSettings, CostLimitError> {
     let planned = settings::plan(subject, memory)?;
@@ -51,7 +52,7 @@ pub(crate) fn plan(
         return Ok(planned);
     };
     // A verification first compares the limit with the cost of both its requests (`two_plans.rs`).
-    if planned.added == 0 || (decision::is_verified(call) && !call.is_part()) {
+    if decision::is_verified(call) && !call.is_part() {
         return Ok(planned);
     }
     let capabilities = &subject.candidate.entry.capabilities;
@@ -69,6 +70,7 @@ pub(crate) fn plan(
             output: output.saturating_mul(choices),
             // The dearer rate, as where the model thinks all the time.
             reasoning: Some(output.saturating_mul(choices)),
+            web_searches: Some(searches),
             ..Usage::default()
         };
         let cost = usage.cost(price).and_then(|cost| cost.charge());

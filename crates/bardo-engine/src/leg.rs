@@ -165,9 +165,13 @@ impl Leg {
     /// The largest cost of the request here, without the spread; `None` where the price is unknown.
     pub(crate) fn most(&self, call: &Call) -> Option<MicroUsd> {
         let reckoned = self.reckoned(call)?;
+        let searches = self.routed.as_ref().is_some_and(|routed| routed.searches());
         let usage = Usage {
             fresh_input: self.prompt_bound,
             output: reckoned.max_output,
+            // The dearer rate, as where the model thinks all the time.
+            reasoning: Some(reckoned.max_output),
+            web_searches: Some(call.size().searches.max(u64::from(searches))),
             ..Usage::default()
         };
         usage.cost(&reckoned.price)?.charge()

@@ -7,6 +7,7 @@ use bardo_ledger::budget::BudgetStanding;
 use bardo_router::{Candidate, NoRoute, Router};
 use bardo_types::Degradation;
 use bardo_types::chat::MarkPlan;
+use bardo_types::model::Tier;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::PassedOver;
 
@@ -216,6 +217,26 @@ impl Plan {
         if self.legs.iter().any(|leg| is_kept(leg)) {
             self.legs.retain(|leg| is_kept(leg));
         }
+        self
+    }
+
+    /// The tier of the model that is tried first.
+    pub(crate) fn tier(&self) -> Option<Tier> {
+        self.first().candidate.entry.tier
+    }
+
+    /// The plan with the legs of another one behind its own, each once and so many at most.
+    pub(crate) fn followed_by(mut self, other: Self, most: usize) -> Self {
+        for leg in other.legs {
+            let is_same = |known: &Arc<Leg>| {
+                known.candidate.backend == leg.candidate.backend
+                    && known.candidate.entry.upstream_id == leg.candidate.entry.upstream_id
+            };
+            if !self.legs.iter().any(is_same) {
+                self.legs.push(leg);
+            }
+        }
+        self.legs.truncate(most.max(1));
         self
     }
 
@@ -470,7 +491,10 @@ impl Engine {
         let searches = routed.is_some_and(|routed| routed.searches());
         let price = price::of(call.snapshot(), &candidate, searches);
         let planned = match call.task() {
-            Task::Generate => cost_limit::plan(subject, price.as_ref(), &self.memory)?,
+            Task::Generate => {
+                let most = call.size().searches.max(u64::from(searches));
+                cost_limit::plan(subject, price.as_ref(), most, &self.memory)?
+            }
             Task::Embeddings | Task::CountTokens => PlannedSettings::untouched(call),
         };
         let capabilities = &candidate.entry.capabilities;

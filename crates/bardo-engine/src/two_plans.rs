@@ -114,7 +114,8 @@ impl Engine {
         }
     }
 
-    /// The plan of the second request within the limit of costs of `call`.
+    /// The plan of the second request within the limit of costs of `call`. Backends that the first
+    /// one does not need for its failover come first, where their models are of no lower tier.
     fn second_plan(&self, call: &Call, plan: &Plan) -> Result<Plan, EngineError> {
         let lead = lead(call, plan)?;
         let snapshot = call.snapshot();
@@ -125,21 +126,41 @@ impl Engine {
                     .roster()
                     .has_other_maker(candidate, &lead.candidate)
         };
-        let none = |_| {
-            unavailable(
-                "no allowed backend has a model of another maker that meets the same requirements",
-            )
+        let is_apart = |candidate: &Candidate| {
+            let mut legs = plan.legs().iter();
+            is_other(candidate) && legs.all(|leg| leg.candidate.backend != candidate.backend)
         };
-        let hints = hints(call, &lead);
+        let any = self.second_among(call, &lead, &is_other)?;
+        match self.second_among(call, &lead, &is_apart) {
+            Ok(apart) if apart.tier() >= any.tier() => {
+                Ok(apart.followed_by(any, snapshot.max_attempts))
+            }
+            _ => Ok(any),
+        }
+    }
+
+    /// The plan of the second request among these candidates.
+    fn second_among(
+        &self,
+        call: &Call,
+        lead: &Leg,
+        only: &dyn Fn(&Candidate) -> bool,
+    ) -> Result<Plan, EngineError> {
+        let hints = hints(call, lead);
         let question = Question {
             model: "bardo/auto",
             hints: Some(&hints),
-            only: Some(&is_other),
+            only: Some(only),
             ..Question::of(call, &self.memory)
         };
         let second = self.planned_by(call, &question, &mut |question| {
             self.route(question, &mut Router::route)
         });
+        let none = |_| {
+            unavailable(
+                "no allowed backend has a model of another maker that meets the same requirements",
+            )
+        };
         let kept = second.map_err(none)?.kept(|leg| leg.holds_back(call));
         kept.ok_or_else(|| {
             unavailable("the answer of the second model cannot be checked against the schema")

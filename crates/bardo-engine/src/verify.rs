@@ -23,6 +23,8 @@ use crate::two_plans::{lead, takes_part, unavailable};
 
 /// The name of what an unverified answer lacks.
 const FEATURE: &str = "verification";
+/// The name of a quality that is not reached.
+const QUALITY: &str = "quality";
 /// Behind the id of the first request, this makes the id of the second one.
 const SECOND: &str = "_verify";
 
@@ -141,6 +143,14 @@ impl Engine {
             true => (second, of_second, first, of_first),
             false => (first, of_first, second, of_second),
         };
+        let is_lower = |answer: &Delivering| {
+            let degraded = &answer.record().receipt().degraded;
+            degraded.iter().any(|lost| lost.feature == QUALITY)
+        };
+        if is_verified && is_lower(&loser) && !is_lower(&winner) {
+            let detail = "the other model of the verification is of a lower tier than requested";
+            winner.note(|record| record.degrade(Degradation::new(QUALITY, detail)));
+        }
         loser.note(|record| record.verified(of_loser));
         let other_cost = settle_unseen(loser).await;
         winner.note(|record| {

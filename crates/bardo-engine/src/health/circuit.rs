@@ -18,7 +18,7 @@ const QUIET: Duration = Duration::from_secs(60);
 
 /// A backend that refuses this gateway's own account so often in a row is left alone for a while.
 const REFUSED_FROM: u32 = 2;
-const REFUSED_FOR: Duration = Duration::from_secs(15);
+const REFUSED_FOR: Duration = Duration::from_secs(60);
 
 /// When circuits open, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +118,8 @@ pub(super) struct Circuit {
     silences: u32,
     /// Refusals and failures of any kind since the last success.
     refusals: u32,
+    /// Refusals of the gateway's own key or account since the last success.
+    account_refusals: u32,
     last_failure: Option<Instant>,
     /// The moment after which outcomes count for this circuit; all do if there is none.
     counted_from: Option<WindowMark>,
@@ -134,6 +136,7 @@ impl Circuit {
             unreachable: 0,
             silences: 0,
             refusals: 0,
+            account_refusals: 0,
             last_failure: None,
             counted_from: None,
             pause: None,
@@ -255,13 +258,19 @@ impl Circuit {
         self.unreachable = 0;
         self.silences = 0;
         self.refusals = 0;
+        self.account_refusals = 0;
         self.pause = self.pause.filter(|(_, class)| !is_of_account(*class));
     }
 
     /// Pauses calls after a refusal of the gateway's own key or account: other backends are called
     /// first for a while, and this one where there is no other.
     pub(super) fn refused_account(&mut self, breaker: &Breaker, class: FaultClass, now: Instant) {
-        if breaker.enabled && is_of_account(class) && self.refusals >= REFUSED_FROM {
+        if !is_of_account(class) {
+            self.account_refusals = 0;
+            return;
+        }
+        self.account_refusals = self.account_refusals.saturating_add(1);
+        if breaker.enabled && self.account_refusals >= REFUSED_FROM {
             self.pause(now + REFUSED_FOR, class);
         }
     }

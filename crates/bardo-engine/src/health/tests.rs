@@ -447,7 +447,7 @@ fn a_backend_that_refuses_the_gateways_own_account_twice_is_left_alone_until_it_
         let CircuitCheck::Paused(wait, known) = scene.gate() else {
             panic!("called a third time");
         };
-        assert_eq!((wait, known), (SECOND * 15, class));
+        assert_eq!((wait, known), (SECOND * 60, class));
         // Where there is no other backend it is called all the same, and an answer ends the pause.
         let only = scene.health.last_resort(&scene.who, &BREAKER, scene.now);
         drop(only.ok().unwrap().succeeded(scene.now));
@@ -455,7 +455,7 @@ fn a_backend_that_refuses_the_gateways_own_account_twice_is_left_alone_until_it_
         scene.fails(class);
         drop(scene.pass());
         scene.fails(class);
-        scene.now += SECOND * 15;
+        scene.now += SECOND * 60;
         drop(scene.pass());
     }
     let scene = CircuitRig::new();

@@ -122,3 +122,27 @@ fn a_dry_run_shows_the_model_that_a_limit_leaves() {
         assert_eq!(resolved, model, "{most}: {shown}");
     }
 }
+
+#[test]
+fn a_limit_is_for_all_answers_of_a_request() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&trio(&sandbox));
+    let limit = |answers: u64| {
+        let mut body = hinted(Caller::Chat, "gpt-5.5", &json!({ "max_cost_usd": "0.05" }));
+        body["n"] = json!(answers);
+        sandbox.forget();
+        let answer = gateway.send(&Request::json(Caller::Chat.path(), &body));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let entry = sandbox.journal().remove(0);
+        let sent: Value =
+            serde_json::from_str(entry["body"].as_str().expect("a body")).expect("JSON");
+        let limits = ["max_tokens", "max_completion_tokens"].map(|name| sent[name].as_u64());
+        limits
+            .into_iter()
+            .flatten()
+            .next()
+            .unwrap_or_else(|| panic!("{sent}"))
+    };
+    let (one, four) = (limit(1), limit(4));
+    assert!(four * 4 <= one + 4, "{one} {four}");
+}

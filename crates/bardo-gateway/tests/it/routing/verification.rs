@@ -115,6 +115,9 @@ fn the_more_cautious_of_two_answers_is_delivered_and_both_are_charged() {
                 assert_eq!(header(&answer, "x-bardo-model"), model, "{place}");
                 let told = header(&answer, "x-bardo-verification");
                 assert!(told.starts_with(result), "{place} {told}");
+                // The second model is below the quality that such decisions ask for.
+                let degraded = header(&answer, "x-bardo-degraded");
+                assert!(degraded.contains("quality"), "{place} {degraded}");
 
                 let id = header(&answer, "x-bardo-request-id").to_owned();
                 let other = format!("{id}_verify");
@@ -227,6 +230,35 @@ fn the_second_request_fails_over_to_a_backend_that_the_first_one_does_not_use() 
         assert_eq!((bad.got().len(), good.got().len()), (2, 2), "{status}");
         till.verify();
     }
+}
+
+#[test]
+fn the_first_request_fails_over_to_a_backend_that_the_second_one_leaves_to_it() {
+    let sandbox = Sandbox::start();
+    let (bad, good) = (refusing(402), second("Proceed"));
+    let mut settings = settings(&sandbox, &good);
+    let keys = settings["providers"]["direct"]["keys"].as_array_mut();
+    let keys = keys.expect("a list");
+    keys[0]["base_url"] = json!(bad.at("/anthropic"));
+    keys[1]["models"] = json!(["gpt-6-sol"]);
+    settings["providers"]["openrouter"] =
+        crate::rig::everything(&sandbox)["providers"]["openrouter"].clone();
+    let till = Till::new(settings);
+    let gateway = till.open();
+    for stream in [false, true] {
+        let key = till.rich("9");
+        let body = question(Caller::Chat, "Proceed", &json!({}), stream);
+        let answer = send(&gateway, &key, Caller::Chat, &body);
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let told = header(&answer, "x-bardo-verification");
+        assert!(told.starts_with("agreed"), "{told}");
+        let id = header(&answer, "x-bardo-request-id");
+        let first = kept(&gateway, &key, id);
+        assert_eq!(first["provider"], "openrouter", "{first}");
+        let other = kept(&gateway, &key, &format!("{id}_verify"));
+        assert_eq!(other["provider"], "direct/openai", "{other}");
+    }
+    till.verify();
 }
 
 #[test]
