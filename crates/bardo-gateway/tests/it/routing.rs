@@ -11,6 +11,7 @@ mod operations;
 mod order;
 mod privacy;
 mod verification;
+mod verified_failover;
 
 use serde_json::{Value, json};
 

@@ -12,16 +12,16 @@ use crate::scripted::{Scripted, Turn};
 use crate::sse::{Caller, events};
 
 /// The model that the caller names; its maker is simulated and says what the prompt tells it.
-const FIRST: &str = "claude-opus-5-5";
+pub(super) const FIRST: &str = "claude-opus-5-5";
 /// The only model of another maker.
-const SECOND: &str = "gpt-5.5";
+pub(super) const SECOND: &str = "gpt-5.5";
 
 fn recommending(recommendation: &str) -> String {
     assessment().replace("Defer", recommendation)
 }
 
 /// A provider of the second model that always recommends this.
-fn second(recommendation: &str) -> Scripted {
+pub(super) fn second(recommendation: &str) -> Scripted {
     let text = recommending(recommendation);
     Scripted::start(move |mut turn: Turn| {
         let usage = json!({ "prompt_tokens": 50, "completion_tokens": 20, "total_tokens": 70 });
@@ -51,7 +51,7 @@ fn failing() -> Scripted {
     })
 }
 
-fn settings(sandbox: &Sandbox, second: &Scripted) -> Value {
+pub(super) fn settings(sandbox: &Sandbox, second: &Scripted) -> Value {
     let mut keys = [
         direct("anthropic", &sandbox.at("/anthropic"), &[FIRST]),
         direct("openai", &second.at("/v1"), &[SECOND]),
@@ -65,7 +65,7 @@ fn settings(sandbox: &Sandbox, second: &Scripted) -> Value {
 }
 
 /// A question to the first model, which answers with this recommendation.
-fn question(caller: Caller, recommendation: &str, hints: &Value, stream: bool) -> Value {
+pub(super) fn question(caller: Caller, recommendation: &str, hints: &Value, stream: bool) -> Value {
     let steps = json!({ "steps": [{ "text": recommending(recommendation) }] });
     let mut body = caller.request(FIRST, &format!("Please. bardo-script: {steps}"), stream);
     let mut all = json!({ "subsystem": "risk", "stakes_usd": 2500 });
@@ -76,11 +76,11 @@ fn question(caller: Caller, recommendation: &str, hints: &Value, stream: bool) -
     body
 }
 
-fn send(gateway: &Gateway, key: &Key, caller: Caller, body: &Value) -> Answer {
+pub(super) fn send(gateway: &Gateway, key: &Key, caller: Caller, body: &Value) -> Answer {
     gateway.send(&key.ask(caller, body))
 }
 
-fn kept(gateway: &Gateway, key: &Key, id: &str) -> Value {
+pub(super) fn kept(gateway: &Gateway, key: &Key, id: &str) -> Value {
     let receipt = gateway.send(&key.get(&format!("/v1/receipts/{id}")));
     assert_eq!(receipt.status(), 200, "{}", receipt.text());
     receipt.json()
@@ -188,110 +188,6 @@ fn a_second_model_that_fails_gives_its_hold_back_and_nothing_unverified_is_deliv
         assert_eq!(header(&answer, "x-bardo-verification"), "unavailable");
     }
     till.verify();
-}
-
-/// A provider that refuses everything with this status.
-fn refusing(status: u16) -> Scripted {
-    Scripted::start(move |mut turn: Turn| {
-        turn.answer(status, "application/json", r#"{"error":{"message":"no"}}"#);
-    })
-}
-
-/// `settings`, with another backend of the second model behind the first one.
-fn with_two_of_the_second(sandbox: &Sandbox, bad: &Scripted, good: &Scripted) -> Value {
-    let mut settings = settings(sandbox, bad);
-    let keys = settings["providers"]["direct"]["keys"].as_array_mut();
-    let keys = keys.expect("a list");
-    let mut other = keys[1].clone();
-    other["base_url"] = json!(good.at("/v1"));
-    keys.push(other);
-    settings
-}
-
-#[test]
-fn the_second_request_fails_over_to_a_backend_that_the_first_one_does_not_use() {
-    let sandbox = Sandbox::start();
-    for status in [401, 402, 404, 429, 503] {
-        let (bad, good) = (refusing(status), second("Proceed"));
-        let till = Till::new(with_two_of_the_second(&sandbox, &bad, &good));
-        let gateway = till.open();
-        for stream in [false, true] {
-            let key = till.rich("5");
-            let body = question(Caller::Chat, "Proceed", &json!({}), stream);
-            let answer = send(&gateway, &key, Caller::Chat, &body);
-            assert_eq!(answer.status(), 200, "{status}: {}", answer.text());
-            let told = header(&answer, "x-bardo-verification");
-            assert!(told.starts_with("agreed"), "{status} {told}");
-            let id = header(&answer, "x-bardo-request-id");
-            let other = kept(&gateway, &key, &format!("{id}_verify"));
-            assert_eq!(other["provider"], "direct/openai#2", "{status} {other}");
-            assert_eq!(till.stand(&key).held, 0, "{status}");
-        }
-        assert_eq!((bad.got().len(), good.got().len()), (2, 2), "{status}");
-        till.verify();
-    }
-}
-
-#[test]
-fn the_first_request_fails_over_to_a_backend_that_the_second_one_leaves_to_it() {
-    let sandbox = Sandbox::start();
-    let (bad, good) = (refusing(402), second("Proceed"));
-    let mut settings = settings(&sandbox, &good);
-    let keys = settings["providers"]["direct"]["keys"].as_array_mut();
-    let keys = keys.expect("a list");
-    keys[0]["base_url"] = json!(bad.at("/anthropic"));
-    keys[1]["models"] = json!(["gpt-6-sol"]);
-    settings["providers"]["openrouter"] =
-        crate::rig::everything(&sandbox)["providers"]["openrouter"].clone();
-    let till = Till::new(settings);
-    let gateway = till.open();
-    for stream in [false, true] {
-        let key = till.rich("9");
-        let body = question(Caller::Chat, "Proceed", &json!({}), stream);
-        let answer = send(&gateway, &key, Caller::Chat, &body);
-        assert_eq!(answer.status(), 200, "{}", answer.text());
-        let told = header(&answer, "x-bardo-verification");
-        assert!(told.starts_with("agreed"), "{told}");
-        let id = header(&answer, "x-bardo-request-id");
-        let first = kept(&gateway, &key, id);
-        assert_eq!(first["provider"], "openrouter", "{first}");
-        let other = kept(&gateway, &key, &format!("{id}_verify"));
-        assert_eq!(other["provider"], "direct/openai", "{other}");
-    }
-    till.verify();
-}
-
-#[test]
-fn a_backend_without_credit_is_not_called_for_every_decision() {
-    let sandbox = Sandbox::start();
-    let (bad, good) = (refusing(402), second("Proceed"));
-    let mut settings = with_two_of_the_second(&sandbox, &bad, &good);
-    settings["upstream"]["breaker"] = json!({ "enabled": true });
-    let gateway = Gateway::start(&settings);
-    for _ in 0..5 {
-        let body = question(Caller::Chat, "Proceed", &json!({}), false);
-        let answer = gateway.send(&Request::json(Caller::Chat.path(), &body));
-        assert_eq!(answer.status(), 200, "{}", answer.text());
-    }
-    assert_eq!((bad.got().len(), good.got().len()), (2, 5));
-}
-
-#[test]
-fn both_requests_never_use_one_backend_however_they_fail_over() {
-    let sandbox = Sandbox::start();
-    let good = second("Proceed");
-    let mut settings = settings(&sandbox, &good);
-    let keys = settings["providers"]["direct"]["keys"].as_array_mut();
-    // The first model is down, and its fallback is the second one.
-    keys.expect("a list")[0]["base_url"] = json!(refusing(503).at("/anthropic"));
-    settings["inference"]["fallbacks"] = json!({ FIRST: [SECOND] });
-    let gateway = Gateway::start(&settings);
-    let body = question(Caller::Chat, "Proceed", &json!({}), false);
-    let refused = gateway.send(&Request::json(Caller::Chat.path(), &body));
-    assert_eq!(refused.status(), 502, "{}", refused.text());
-    let code = &refused.json()["error"]["bardo_code"];
-    assert_eq!(code, "verification_unavailable");
-    assert_eq!(good.got().len(), 1);
 }
 
 #[test]
