@@ -438,3 +438,24 @@ fn a_reload_changes_what_is_added() {
     });
     till.verify();
 }
+
+#[test]
+fn a_journal_that_was_set_aside_fails_the_verification_until_it_is_moved_away() {
+    let maker = maker::maker();
+    let till = Till::new(maker::billed(&maker));
+    let key = till.rich("10");
+    let gateway = till.open();
+    assert_eq!(status(&gateway, &key), 200);
+    let journal = till.data.0.join("bardo.journal");
+    let aside = till.data.0.join("bardo.journal.1");
+    // The file has the charge while the server runs.
+    std::fs::copy(&journal, &aside).expect("a journal");
+    drop(gateway);
+    let found = till.verb(&["balance", "verify"]);
+    assert_eq!(found.code, Some(1), "{found:?}");
+    let told = format!("{found:?}");
+    assert!(told.contains("bardo.journal.1"), "{told}");
+    assert!(told.contains("was set aside"), "{told}");
+    std::fs::remove_file(&aside).expect("it is there");
+    till.verify();
+}
