@@ -128,7 +128,7 @@ impl Inner {
         }
         if let Some(record) = &command.record {
             self.keep(match command.end {
-                End::Capture(_) => record.with_final(&settlement.settled_receipt()),
+                End::Capture(_) => record.with_final(&settlement.final_figures()),
                 End::Release | End::Unknown => record.clone(),
             });
         }

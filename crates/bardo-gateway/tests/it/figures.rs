@@ -31,7 +31,7 @@ fn raw(gateway: &Gateway, headers: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn settled_receipt_come_as_trailers_where_the_caller_takes_them() {
+fn final_figures_come_as_trailers_where_the_caller_takes_them() {
     let mut settings = everything(&Sandbox::start());
     settings["providers"]["openrouter"]["price"] =
         json!({ "input_per_million": 1.25, "output_per_million": 10 });

@@ -31,7 +31,7 @@ impl SettledCost {
 
     /// The figures for the receipt, with the balance of the account afterwards.
     #[must_use]
-    pub fn settled_receipt(&self, balance: Option<MicroUsd>) -> FinalFigures {
+    pub fn final_figures(&self, balance: Option<MicroUsd>) -> FinalFigures {
         FinalFigures {
             spread: self.spread,
             charge: self.charged(),
@@ -61,8 +61,8 @@ pub struct Settlement {
 impl Settlement {
     /// The figures for the receipt.
     #[must_use]
-    pub fn settled_receipt(&self) -> FinalFigures {
-        self.paid.settled_receipt(Some(self.available))
+    pub fn final_figures(&self) -> FinalFigures {
+        self.paid.final_figures(Some(self.available))
     }
 
     /// The short form that callers get.

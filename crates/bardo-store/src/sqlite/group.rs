@@ -311,7 +311,7 @@ impl Core {
             PreparedEnd::Pending(pending) => {
                 let left = self.left(&command.account, &pending);
                 let is_captured = matches!(command.end, End::Capture(_));
-                let figures = is_captured.then(|| pending.paid().settled_receipt(Some(left)));
+                let figures = is_captured.then(|| pending.paid().final_figures(Some(left)));
                 (Decided::Pending(pending), figures)
             }
         };

@@ -220,7 +220,7 @@ impl SqliteTool {
         }
         if let Some(record) = &command.record {
             let balance = queries::balance(transaction, command.account.as_str())?;
-            let figures = paid.settled_receipt(balance.map(|balance| balance.available));
+            let figures = paid.final_figures(balance.map(|balance| balance.available));
             rows::Inserts::new(transaction)?.receipt(account, &record.with_final(&figures))?;
         }
         let row = AuditRow {
