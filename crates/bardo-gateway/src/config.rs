@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(crate) use layers::{Layer, Layers};
 pub(crate) use raw::{
     BACKENDS, BankrConfig, CacheConfig, Config, DirectKey, DirectProvider, LimitsConfig, ModeName,
-    OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawAuditMode, RawCachePermission,
+    OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawAuditMode, RawCacheScope,
     RawDomain, RawDurability, RawMinPFallback, RawRegime, RefusedPhrasesConfig,
     SemanticCacheConfig, ServiceConfig, StoreConfig, VectorsConfig, known_backend_beside, usd,
 };

@@ -18,8 +18,7 @@ use serde_json::Number;
 
 use crate::config::units::{ByteSize, Span};
 use crate::config::{
-    BACKENDS, BankrConfig, Config, ModeName, RawAuditMode, RawCachePermission, RawDomain,
-    RawRegime, usd,
+    BACKENDS, BankrConfig, Config, ModeName, RawAuditMode, RawCacheScope, RawDomain, RawRegime, usd,
 };
 
 /// The default budget for the searches of a cycle.
@@ -489,8 +488,8 @@ pub(super) fn caching(config: &Config) -> CachePolicy {
         single_flight: hash.single_flight,
         last_resort: cache.last_resort,
         scope: match cache.scope {
-            RawCachePermission::Agent => Scope::Agent,
-            RawCachePermission::Tenant => Scope::Tenant,
+            RawCacheScope::Agent => Scope::Agent,
+            RawCacheScope::Tenant => Scope::Tenant,
         },
         keeps_private: cache.private,
         regime: match cache.regime {

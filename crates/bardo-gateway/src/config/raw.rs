@@ -21,7 +21,7 @@ use serde::Deserialize;
 use self::auth::Auth;
 pub(crate) use self::auth::PrivyConfig;
 pub(crate) use self::cache::{
-    CacheConfig, RawAuditMode, RawCachePermission, RawDomain, RawRegime, SemanticCacheConfig,
+    CacheConfig, RawAuditMode, RawCacheScope, RawDomain, RawRegime, SemanticCacheConfig,
     VectorsConfig,
 };
 #[cfg(feature = "embedder")]

@@ -14,7 +14,7 @@ use crate::config::units::{ByteSize, Span};
 #[serde(deny_unknown_fields)]
 pub(crate) struct CacheConfig {
     /// Callers that share stored answers.
-    pub(crate) scope: RawCachePermission,
+    pub(crate) scope: RawCacheScope,
     /// Store answers of privacy class `private` too, encrypted, in memory, for `hash.private_ttl`.
     pub(crate) private: bool,
     /// If no backend answers, serve a stored answer also to callers that said `no-cache`.
@@ -55,7 +55,7 @@ pub(crate) enum RawRegime {
 /// Callers that share stored answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum RawCachePermission {
+pub(crate) enum RawCacheScope {
     /// One agent of an account, by the hint `golem_id`. Requests of the account without that hint
     /// share theirs.
     Agent,
