@@ -239,6 +239,14 @@ fn a_part_without_a_text_type_is_refused_before_any_backend_is_asked() {
         }
     }
     assert!(sandbox.journal().is_empty(), "nothing is sent");
+    // The parts of a long history are not read before a relay.
+    let mut body = Caller::Chat.request("gpt-5.5", "Hello", false);
+    let long = json!({ "type": "text", "text": "x".repeat(17 << 10) });
+    body["messages"] = json!([{ "role": "user", "content": [long, { "text": "no type" }] }]);
+    let answer = post(&gateway, Caller::Chat, body.to_string());
+    assert_eq!(answer.status(), 400, "{}", answer.text());
+    assert_eq!(answer.json()["error"]["bardo_code"], "upstream_rejected");
+    assert_eq!(sandbox.journal().len(), 1);
 }
 
 #[test]

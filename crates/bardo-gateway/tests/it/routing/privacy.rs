@@ -4,8 +4,9 @@
 use serde_json::json;
 
 use crate::http::Request;
+use crate::paying::till::{Till, header, micro};
 use crate::rig::{Gateway, Sandbox};
-use crate::routing::{ask, asked, receipt, trio};
+use crate::routing::{ask, asked, hinted, receipt, trio};
 use crate::sse::Caller;
 
 #[test]
@@ -69,6 +70,31 @@ fn venice_body(sandbox: &Sandbox) -> String {
     let last = entries.iter().rfind(|entry| entry["service"] == "venice");
     let body = last.expect("Venice was asked")["body"].as_str();
     body.expect("a body").to_owned()
+}
+
+#[test]
+fn the_hold_of_a_dream_that_may_search_has_the_fee() {
+    let sandbox = Sandbox::start();
+    let hold = |searches: bool| {
+        let mut config = trio(&sandbox);
+        config["providers"]["venice"]["web_search_enabled"] = json!(searches);
+        let till = Till::new(config);
+        let gateway = till.open();
+        let key = till.key(&["--deposit-usd", "50", "--tier", "golem"]);
+        let mut body = hinted(
+            Caller::Chat,
+            "bardo/auto",
+            &json!({ "subsystem": "dream_rem" }),
+        );
+        body["max_completion_tokens"] = json!(1_000);
+        body["stream"] = json!(true);
+        let answer = gateway.send(&key.ask(Caller::Chat, &body));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        till.verify();
+        micro(header(&answer, "x-bardo-hold"))
+    };
+    let (without, with) = (hold(false), hold(true));
+    assert!(with >= without + 10_000, "{without} {with}");
 }
 
 #[test]
