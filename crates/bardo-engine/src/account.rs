@@ -51,6 +51,7 @@ pub(crate) fn account(call: &Call, leg: &Leg) -> Option<Box<Routing>> {
         tick: hints.tick,
         vitality: hints.vitality.map(UnitInterval::get),
         phase: hints.phase,
+        sustainability: hints.sustainability,
     }))
 }
 

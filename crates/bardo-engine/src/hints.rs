@@ -23,6 +23,7 @@ use bardo_types::near;
 use bardo_types::phase::Phase;
 use bardo_types::privacy::{SecurityClass, TaskClass};
 use bardo_types::profile::InferenceProfile;
+use bardo_types::receipt::CallerTrace;
 use bardo_types::unit::{NotUnitInterval, UnitInterval};
 use bardo_wire::codec::BadRequest;
 use serde_json::{Map, Value};
@@ -58,6 +59,8 @@ pub struct Hints {
     pub regime: Option<MarketRegime>,
     /// The header `x-prompt-cache-key`.
     pub cache_key: Option<Arc<str>>,
+    /// The caller's span, where it named one.
+    pub trace: Option<Arc<CallerTrace>>,
     /// A header that asks for protection and was not understood. Such a request goes nowhere.
     refused: Option<Refused>,
     /// A member of the body that is nearly a hint, and that hint.

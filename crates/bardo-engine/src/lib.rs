@@ -107,7 +107,6 @@ mod stored_prefixes;
 mod stores;
 mod storing;
 mod tokenizer;
-mod trace;
 mod two_plans;
 mod unseen;
 mod usage_figures;

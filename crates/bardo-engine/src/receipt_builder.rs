@@ -29,7 +29,6 @@ use crate::payments::Payments;
 use crate::price::rate;
 use crate::received::{Payer, Task};
 use crate::shape::Shaped;
-use crate::trace;
 use crate::unseen::{Accepted, Work};
 
 /// A receipt with what is needed to finish it.
@@ -527,10 +526,12 @@ fn empty(call: &Call) -> Receipt {
         Payer::Owner => None,
         Payer::Prepaid(terms) => terms.key.clone(),
     };
+    let caller = call.hints().trace.as_ref();
     Receipt {
         request_id: call.request_id().clone(),
         client_request_id: call.client_request_id().cloned(),
-        trace_id: trace::id_of(call.forward()),
+        trace_id: caller.map(|trace| Arc::clone(&trace.trace_id)),
+        caller_span: caller.cloned(),
         received_at_ms: call.received_at_ms(),
         account: call.principal().account.clone(),
         key,

@@ -35,6 +35,12 @@ impl Engine {
         self.bankr_credit.set(credit);
     }
 
+    /// Credit of the account at Bankr, as far as it is known.
+    #[must_use]
+    pub fn bankr_credit(&self) -> Option<MicroUsd> {
+        self.bankr_credit.get()
+    }
+
     /// The rest of an agent's seed for today.
     pub(crate) fn seed_left(&self, principal: &Principal, golem: Option<&str>) -> MicroUsd {
         let day = self.services.clock.now_ms() / DAY_MS;

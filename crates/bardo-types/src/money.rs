@@ -166,7 +166,13 @@ impl AmountText {
     /// The text, such as `0.000123`.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.text[self.at..]).expect("digits are ASCII")
+        std::str::from_utf8(self.as_bytes()).expect("digits are ASCII")
+    }
+
+    /// The bytes of the text, all of them ASCII.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.text[self.at..]
     }
 }
 

@@ -2,6 +2,7 @@
 //! `GET /v1/receipts/{id}`, usage, events, metrics and log lines are made.
 
 mod routing;
+mod trace;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::money::{BasisPoints, MicroUsd, SignedMicroUsd};
 use crate::usage::Usage;
 
 pub use self::routing::{Routing, SchemaOutcome, SentProfile};
+pub use self::trace::CallerTrace;
 
 /// Account of the calls that keep prompts in providers' caches. The owner of the gateway pays.
 pub const KEEPALIVE_ACCOUNT: &str = "cache-keepalive";
@@ -276,6 +278,8 @@ pub struct Receipt {
     pub client_request_id: Option<Arc<str>>,
     /// Trace of the caller's `traceparent` header: 32 hexadecimal digits.
     pub trace_id: Option<Arc<str>>,
+    /// Span of the caller in that trace.
+    pub caller_span: Option<Arc<CallerTrace>>,
     /// When it was received, in Unix milliseconds.
     pub received_at_ms: u64,
     /// The account that made the request.

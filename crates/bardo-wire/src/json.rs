@@ -16,5 +16,6 @@ pub(crate) use told::found;
 pub use told::{explain, told, type_words};
 pub(crate) use walk::Walker;
 pub(crate) use write::{
-    Array, DataUrl, Object, Serde, ToJson, kept_object, object, write_text, written_object,
+    Array, DataUrl, MemberName, Object, Serde, ToJson, kept_object, member, object, write_text,
+    written_object,
 };

@@ -13,7 +13,7 @@ use bardo_types::receipt::{
 };
 use bardo_types::usage::Usage;
 
-use crate::json::{Object, ToJson, object as inner};
+use crate::json::{Object, ToJson, member, object as inner};
 
 /// What nearly every receipt fits in.
 const USUAL_BYTES: usize = 1_536;
@@ -49,7 +49,7 @@ pub fn figures(receipt: &Receipt) -> String {
 impl ToJson for MicroUsd {
     fn write(&self, out: &mut Vec<u8>) {
         out.push(b'"');
-        out.extend_from_slice(self.text().as_str().as_bytes());
+        out.extend_from_slice(self.text().as_bytes());
         out.push(b'"');
     }
 }
@@ -81,84 +81,96 @@ fn text(out: Vec<u8>) -> String {
 fn write_figures(receipt: &Receipt, pending: bool, object: &mut Object<'_>) {
     let (usage, amounts) = (receipt.usage.as_ref(), &receipt.amounts);
     object
-        .set("request_id", receipt.request_id.as_str())
-        .set("model", &*receipt.model)
-        .set("provider", &*receipt.backend)
-        .set("input_tokens", usage.map(Usage::prompt))
-        .set("cache_read_tokens", usage.map(|usage| usage.cache_read))
-        .set("cache_write_tokens", usage.map(Usage::cache_write))
-        .set("output_tokens", usage.map(|usage| usage.output))
-        .set("reasoning_tokens", usage.and_then(|usage| usage.reasoning));
+        .put(member!("request_id"), receipt.request_id.as_str())
+        .put(member!("model"), &*receipt.model)
+        .put(member!("provider"), &*receipt.backend)
+        .put(member!("input_tokens"), usage.map(Usage::prompt))
+        .put(
+            member!("cache_read_tokens"),
+            usage.map(|usage| usage.cache_read),
+        )
+        .put(member!("cache_write_tokens"), usage.map(Usage::cache_write))
+        .put(member!("output_tokens"), usage.map(|usage| usage.output))
+        .put(
+            member!("reasoning_tokens"),
+            usage.and_then(|usage| usage.reasoning),
+        );
     object
-        .set("cost", receipt.cost())
-        .set("billed", receipt.is_billed())
-        .set("savings", receipt.savings())
-        .set("spread", amounts.spread)
-        .set("balance", amounts.balance)
+        .put(member!("cost"), receipt.cost())
+        .put(member!("billed"), receipt.is_billed())
+        .put(member!("savings"), receipt.savings())
+        .put(member!("spread"), amounts.spread)
+        .put(member!("balance"), amounts.balance)
         .list("degraded", &receipt.degraded, |lost, out| {
             (*lost.feature).write(out);
         })
-        .set("cache", &*receipt.cache)
-        .set("estimated", receipt.estimated);
+        .put(member!("cache"), &*receipt.cache)
+        .put(member!("estimated"), receipt.estimated);
     if pending {
-        object.set("pending", true);
+        object.put(member!("pending"), true);
     }
 }
 
 fn whole(receipt: &Receipt, object: &mut Object<'_>) {
     let created = rfc3339(receipt.received_at_ms);
     object
-        .set("request_id", receipt.request_id.as_str())
-        .set("client_request_id", receipt.client_request_id.as_deref())
-        .set("trace_id", receipt.trace_id.as_deref())
-        .set("created", created.as_str())
-        .set("created_ms", receipt.received_at_ms)
-        .set("status", receipt.outcome.as_str())
-        .set("dialect", receipt.dialect.as_str())
-        .set("stream", receipt.streamed)
-        .set("model_requested", &*receipt.model_requested)
-        .set("model", &*receipt.model)
-        .set("model_answered", receipt.model_answered.as_deref())
-        .set("provider", &*receipt.backend)
-        .set(
-            "upstream_request_id",
+        .put(member!("request_id"), receipt.request_id.as_str())
+        .put(
+            member!("client_request_id"),
+            receipt.client_request_id.as_deref(),
+        )
+        .put(member!("trace_id"), receipt.trace_id.as_deref())
+        .put(member!("created"), created.as_str())
+        .put(member!("created_ms"), receipt.received_at_ms)
+        .put(member!("status"), receipt.outcome.as_str())
+        .put(member!("dialect"), receipt.dialect.as_str())
+        .put(member!("stream"), receipt.streamed)
+        .put(member!("model_requested"), &*receipt.model_requested)
+        .put(member!("model"), &*receipt.model)
+        .put(member!("model_answered"), receipt.model_answered.as_deref())
+        .put(member!("provider"), &*receipt.backend)
+        .put(
+            member!("upstream_request_id"),
             receipt.upstream_request_id.as_deref(),
         )
-        .set("session", receipt.session.as_deref())
-        .set("subsystem", receipt.subsystem.as_deref())
-        .set("key", receipt.key.as_ref().map(|key| key.as_str()))
+        .put(member!("session"), receipt.session.as_deref())
+        .put(member!("subsystem"), receipt.subsystem.as_deref())
+        .put(member!("key"), receipt.key.as_ref().map(|key| key.as_str()))
         .list("attempts", &receipt.attempts, |attempt, out| {
             inner(out, |object| write_attempt(attempt, object));
         })
         .list("passed_over", &receipt.passed_over, |one, out| {
             inner(out, |object| {
                 object
-                    .set("backend", &*one.backend)
-                    .set("reason", &*one.reason);
+                    .put(member!("backend"), &*one.backend)
+                    .put(member!("reason"), &*one.reason);
             });
         });
     match &receipt.usage {
         Some(usage) => object.nest("usage", |object| {
             write_usage(usage, receipt.estimated, object);
         }),
-        None => object.set("usage", None::<u64>),
+        None => object.put(member!("usage"), None::<u64>),
     };
     match &receipt.saved_usage {
         Some(usage) => object.nest("saved_usage", |object| write_usage(usage, false, object)),
-        None => object.set("saved_usage", None::<u64>),
+        None => object.put(member!("saved_usage"), None::<u64>),
     };
     let similarity = receipt.cache_similarity.map(thousandths);
     object
         .nest("cost", |object| write_cost(receipt, object))
-        .set("cache", &*receipt.cache)
-        .set("cache_age_s", receipt.cache_age.map(|age| age.as_secs()))
-        .set("cache_similarity", similarity.as_deref())
-        .set("cache_reason", receipt.cache_reason.as_deref())
+        .put(member!("cache"), &*receipt.cache)
+        .put(
+            member!("cache_age_s"),
+            receipt.cache_age.map(|age| age.as_secs()),
+        )
+        .put(member!("cache_similarity"), similarity.as_deref())
+        .put(member!("cache_reason"), receipt.cache_reason.as_deref())
         .list("degraded", &receipt.degraded, |lost, out| {
             inner(out, |object| {
                 object
-                    .set("feature", &*lost.feature)
-                    .set("detail", &*lost.detail);
+                    .put(member!("feature"), &*lost.feature)
+                    .put(member!("detail"), &*lost.detail);
             });
         })
         .list("optimizations", &receipt.optimizations, |name, out| {
@@ -166,11 +178,11 @@ fn whole(receipt: &Receipt, object: &mut Object<'_>) {
         });
     match receipt.verification.as_deref() {
         Some(one) => object.nest("verification", |object| write_verification(one, object)),
-        None => object.set("verification", None::<u64>),
+        None => object.put(member!("verification"), None::<u64>),
     };
     match receipt.routing.as_deref() {
         Some(routing) => object.nest("routing", |object| routing::write(routing, object)),
-        None => object.set("routing", None::<u64>),
+        None => object.put(member!("routing"), None::<u64>),
     };
     object
         .nest("timings_ms", |object| write_timings(receipt, object))
@@ -184,99 +196,99 @@ fn thousandths(number: u16) -> String {
 
 fn write_usage(usage: &Usage, estimated: bool, object: &mut Object<'_>) {
     object
-        .set("input_tokens", usage.prompt())
-        .set("fresh_input_tokens", usage.fresh_input)
-        .set("cache_read_tokens", usage.cache_read)
-        .set("cache_write_5m_tokens", usage.cache_write_5m)
-        .set("cache_write_1h_tokens", usage.cache_write_1h)
-        .set("output_tokens", usage.output)
-        .set("reasoning_tokens", usage.reasoning)
-        .set("audio_input_tokens", usage.audio_input)
-        .set("audio_output_tokens", usage.audio_output)
-        .set("web_searches", usage.web_searches)
-        .set("byok", usage.byok_fee.is_some())
-        .set("estimated", estimated);
+        .put(member!("input_tokens"), usage.prompt())
+        .put(member!("fresh_input_tokens"), usage.fresh_input)
+        .put(member!("cache_read_tokens"), usage.cache_read)
+        .put(member!("cache_write_5m_tokens"), usage.cache_write_5m)
+        .put(member!("cache_write_1h_tokens"), usage.cache_write_1h)
+        .put(member!("output_tokens"), usage.output)
+        .put(member!("reasoning_tokens"), usage.reasoning)
+        .put(member!("audio_input_tokens"), usage.audio_input)
+        .put(member!("audio_output_tokens"), usage.audio_output)
+        .put(member!("web_searches"), usage.web_searches)
+        .put(member!("byok"), usage.byok_fee.is_some())
+        .put(member!("estimated"), estimated);
 }
 
 fn write_cost(receipt: &Receipt, object: &mut Object<'_>) {
     let amounts = &receipt.amounts;
     object
-        .set("mode", receipt.mode.as_str())
-        .set(
-            "provider_payment",
+        .put(member!("mode"), receipt.mode.as_str())
+        .put(
+            member!("provider_payment"),
             receipt.provider_payment.map(ProviderPayment::as_str),
         )
-        .set("billed", receipt.is_billed())
-        .set("currency", "USD")
-        .set("provider_cost", amounts.provider_cost)
-        .set("spread", amounts.spread)
-        .set("spread_bps", u64::from(amounts.spread_rate.get()))
-        .set("charge", amounts.charge)
-        .set("shortfall", amounts.shortfall)
-        .set("list_price", amounts.baseline)
-        .set("savings", receipt.savings())
-        .set("cache_savings", amounts.cache_savings)
-        .set("balance", amounts.balance);
+        .put(member!("billed"), receipt.is_billed())
+        .put(member!("currency"), "USD")
+        .put(member!("provider_cost"), amounts.provider_cost)
+        .put(member!("spread"), amounts.spread)
+        .put(member!("spread_bps"), u64::from(amounts.spread_rate.get()))
+        .put(member!("charge"), amounts.charge)
+        .put(member!("shortfall"), amounts.shortfall)
+        .put(member!("list_price"), amounts.baseline)
+        .put(member!("savings"), receipt.savings())
+        .put(member!("cache_savings"), amounts.cache_savings)
+        .put(member!("balance"), amounts.balance);
 }
 
 fn write_verification(verification: &DecisionVerification, object: &mut Object<'_>) {
     object
-        .set("result", verification.result.as_str())
-        .set(
-            "disagree",
+        .put(member!("result"), verification.result.as_str())
+        .put(
+            member!("disagree"),
             verification.result == VerificationResult::Disagreed,
         )
-        .set(
-            "role",
+        .put(
+            member!("role"),
             if verification.is_second {
                 "second"
             } else {
                 "first"
             },
         )
-        .set("delivered", verification.delivered)
-        .set(
-            "other_request_id",
+        .put(member!("delivered"), verification.delivered)
+        .put(
+            member!("other_request_id"),
             verification.other.as_ref().map(|id| id.as_str()),
         )
-        .set("other_model", verification.other_model.as_deref())
-        .set("other_cost", verification.other_cost);
+        .put(member!("other_model"), verification.other_model.as_deref())
+        .put(member!("other_cost"), verification.other_cost);
 }
 
 fn write_timings(receipt: &Receipt, object: &mut Object<'_>) {
     let timings = &receipt.timings;
     object
-        .set("reserved", timings.reserved.map(ms))
-        .set("sent", timings.sent.map(ms))
-        .set("head", timings.head.map(ms))
-        .set("first_content", timings.first_content.map(ms))
-        .set("total", ms(timings.total));
+        .put(member!("reserved"), timings.reserved.map(ms))
+        .put(member!("sent"), timings.sent.map(ms))
+        .put(member!("head"), timings.head.map(ms))
+        .put(member!("first_content"), timings.first_content.map(ms))
+        .put(member!("total"), ms(timings.total));
 }
 
 /// All stages in microseconds, since most of them take less than a millisecond.
 fn write_stages(receipt: &Receipt, object: &mut Object<'_>) {
     let timings = &receipt.timings;
     object
-        .set("read", timings.read.map(us))
-        .set("limited", timings.limited.map(us))
-        .set("hash_lookup", timings.hash_lookup.map(us))
-        .set("screened", timings.screened.map(us))
-        .set("prepared", timings.prepared.map(us))
-        .set("planned", timings.planned.map(us))
-        .set("semantic_lookup", timings.semantic_lookup.map(us))
-        .set("reserved", timings.reserved.map(us))
-        .set("sent", timings.sent.map(us))
-        .set("head", timings.head.map(us))
-        .set("first_content", timings.first_content.map(us))
-        .set("settled", timings.settled.map(us))
-        .set("total", us(timings.total));
+        .put(member!("read"), timings.read.map(us))
+        .put(member!("limited"), timings.limited.map(us))
+        .put(member!("hash_lookup"), timings.hash_lookup.map(us))
+        .put(member!("screened"), timings.screened.map(us))
+        .put(member!("prepared"), timings.prepared.map(us))
+        .put(member!("planned"), timings.planned.map(us))
+        .put(member!("semantic_lookup"), timings.semantic_lookup.map(us))
+        .put(member!("reserved"), timings.reserved.map(us))
+        .put(member!("sent"), timings.sent.map(us))
+        .put(member!("head"), timings.head.map(us))
+        .put(member!("first_content"), timings.first_content.map(us))
+        .put(member!("settled"), timings.settled.map(us))
+        .put(member!("total"), us(timings.total));
 }
 
 fn write_payment(payment: &AttemptPayment, object: &mut Object<'_>) {
     object
-        .set("amount", payment.amount)
-        .set("network", &*payment.network)
-        .set("reference", &*payment.reference);
+        .put(member!("amount"), payment.amount)
+        .put(member!("network"), &*payment.network)
+        .put(member!("reference"), &*payment.reference);
 }
 
 fn write_attempt(attempt: &Attempt, object: &mut Object<'_>) {
@@ -287,18 +299,21 @@ fn write_attempt(attempt: &Attempt, object: &mut Object<'_>) {
         Some(_) => "failed",
     };
     object
-        .set("provider", &*attempt.backend)
-        .set("model", &*attempt.model)
-        .set("outcome", outcome)
-        .set("class", failure.map(|failure| failure.class.as_str()))
-        .set(
-            "status",
+        .put(member!("provider"), &*attempt.backend)
+        .put(member!("model"), &*attempt.model)
+        .put(member!("outcome"), outcome)
+        .put(
+            member!("class"),
+            failure.map(|failure| failure.class.as_str()),
+        )
+        .put(
+            member!("status"),
             failure.and_then(|failure| failure.status).map(u64::from),
         )
-        .set("ms", ms(attempt.duration));
+        .put(member!("ms"), ms(attempt.duration));
     match &attempt.payment {
         Some(payment) => object.nest("payment", |object| write_payment(payment, object)),
-        None => object.set("payment", None::<u64>),
+        None => object.put(member!("payment"), None::<u64>),
     };
 }
 

@@ -55,6 +55,8 @@ pub struct Routing {
     pub vitality: Option<f64>,
     /// The phase that it said it was in.
     pub phase: Option<Phase>,
+    /// The ratio of its revenue to its cost that it told.
+    pub sustainability: Option<f64>,
 }
 
 /// How a model was set up.

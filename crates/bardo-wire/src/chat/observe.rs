@@ -7,7 +7,6 @@ use bardo_types::model::Service;
 use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
 
 use crate::chat::error::decode::of_value as fault_of;
 use crate::chat::shapes::answer::Chunk;
@@ -95,14 +94,10 @@ fn counts_alone(data: &[u8]) -> Option<Observed> {
     if !top.get("choices")?.starts_with('[') {
         return None;
     }
-    let raw = |key| {
-        top.get(key)
-            .and_then(|json| serde_json::from_str::<&RawValue>(json).ok())
-    };
     let usage = read_usage(&Counts {
-        usage: raw("usage"),
-        cost: raw("cost"),
-        timings: raw("timings"),
+        usage: top.get("usage"),
+        cost: top.get("cost"),
+        timings: top.get("timings"),
     });
     if usage.as_ref().is_none_or(|usage| usage.output == 0) {
         return None;

@@ -164,7 +164,10 @@ pub fn scan(body: &[u8]) -> Result<TopLevel<'_>, JsonError> {
     }
     scanner.at += 1;
     let mut members: Vec<Member> = Vec::with_capacity(16);
-    let mut keys = Keys::default();
+    let mut keys = Keys {
+        first: Vec::with_capacity(16),
+        ..Keys::default()
+    };
     scanner.space();
     if scanner.peek() == Some(b'}') {
         scanner.at += 1;
@@ -175,9 +178,13 @@ pub fn scan(body: &[u8]) -> Result<TopLevel<'_>, JsonError> {
             if scanner.peek() != Some(b'"') {
                 return Err(scanner.syntax());
             }
-            scanner.string()?;
+            let has_escapes = scanner.string()?;
             let key = key..scanner.at;
-            if !keys.insert(key_text(&body[key.clone()])) {
+            let name = match has_escapes {
+                true => key_text(&body[key.clone()]),
+                false => Cow::Borrowed(&body[key.start + 1..key.end - 1]),
+            };
+            if !keys.insert(name) {
                 return Err(JsonError::Duplicate { at: key.start });
             }
             scanner.colon()?;
@@ -292,7 +299,9 @@ impl Scanner<'_> {
         let mut depth = 1;
         loop {
             match self.peek() {
-                Some(b'"') => self.string()?,
+                Some(b'"') => {
+                    self.string()?;
+                }
                 Some(b'-' | b'0'..=b'9') => self.number()?,
                 Some(b't') => self.word(b"true")?,
                 Some(b'f') => self.word(b"false")?,
@@ -351,8 +360,10 @@ impl Scanner<'_> {
         self.colon()
     }
 
-    fn string(&mut self) -> Result<(), JsonError> {
+    /// Passes a string; answers whether it has escapes.
+    fn string(&mut self) -> Result<bool, JsonError> {
         self.at += 1;
+        let mut has_escapes = false;
         loop {
             let rest = &self.bytes[self.at.min(self.bytes.len())..];
             let Some(found) = string_special(rest) else {
@@ -363,13 +374,14 @@ impl Scanner<'_> {
             match (rest[found], rest.get(found + 1)) {
                 (b'"', _) => {
                     self.at += 1;
-                    return Ok(());
+                    return Ok(has_escapes);
                 }
                 // The two escapes that nearly all are.
                 (b'\\', Some(b'"' | b'n')) => self.at += 2,
                 (b'\\', _) => self.escape()?,
                 _ => return Err(self.syntax()),
             }
+            has_escapes = true;
         }
     }
 

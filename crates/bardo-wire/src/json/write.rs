@@ -168,7 +168,7 @@ macro_rules! written_object {
             fn write(&self, out: &mut Vec<u8>) {
                 let mut object = $crate::json::Object::new(out);
                 $( if !$crate::json::ToJson::is_absent(&self.$field) {
-                    object.set($key, &self.$field);
+                    object.put($crate::json::member!($key), &self.$field);
                 } )*
             }
 
@@ -179,6 +179,19 @@ macro_rules! written_object {
     )* };
 }
 pub(crate) use written_object;
+
+/// The name of a member with the marks around it, such as `,"model":`, so that all of it is written
+/// at once. Made by [`member!`].
+#[derive(Clone, Copy)]
+pub(crate) struct MemberName(pub(crate) &'static str);
+
+/// A [`MemberName`] of a literal that needs no escapes.
+macro_rules! member {
+    ($name:literal) => {
+        $crate::json::MemberName(concat!(",\"", $name, "\":"))
+    };
+}
+pub(crate) use member;
 
 /// A value that serde knows how to write.
 pub(crate) struct Serde<T>(pub(crate) T);
@@ -276,6 +289,15 @@ impl<'a> Object<'a> {
         self.out.extend_from_slice(key.as_bytes());
         self.out.extend_from_slice(b"\":");
         self.out
+    }
+
+    /// Writes a member by its whole name.
+    pub(crate) fn put(&mut self, name: MemberName, value: impl ToJson) -> &mut Self {
+        let has_comma = std::mem::replace(&mut self.begun, true);
+        let name = &name.0.as_bytes()[usize::from(!has_comma)..];
+        self.out.extend_from_slice(name);
+        value.write(self.out);
+        self
     }
 
     /// Writes a member.

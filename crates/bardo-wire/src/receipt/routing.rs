@@ -41,7 +41,8 @@ pub(super) fn write(routing: &Routing, object: &mut Object<'_>) {
         .set("golem_id", routing.golem_id.as_deref())
         .set("tick", routing.tick)
         .set("vitality", routing.vitality.map(Figure))
-        .set("phase", routing.phase.map(Phase::as_str));
+        .set("phase", routing.phase.map(Phase::as_str))
+        .set("sustainability", routing.sustainability.map(Figure));
 }
 
 fn write_profile(profile: &SentProfile, object: &mut Object<'_>) {

@@ -34,6 +34,7 @@ fn receipt() -> Receipt {
         request_id: RequestId::parse("req_1").unwrap(),
         client_request_id: Some("mine-1234".into()),
         trace_id: Some("4bf92f3577b34da6a3ce929d0e0e4736".into()),
+        caller_span: None,
         received_at_ms: 1_795_190_400_123,
         account: AccountId::parse("acct_1").unwrap(),
         key: Some(KeyId::parse("k1").unwrap()),
@@ -132,6 +133,7 @@ fn receipt() -> Receipt {
             tick: Some(7),
             vitality: Some(f64::NAN),
             phase: Some(Phase::Stable),
+            sustainability: Some(1.5),
         })),
         outcome: Outcome::Finished,
         timings: Timings {

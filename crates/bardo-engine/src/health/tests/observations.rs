@@ -18,6 +18,7 @@ fn receipt(attempts: Vec<Attempt>, outcome: Outcome) -> Receipt {
         request_id: RequestId::parse("req_1").unwrap(),
         client_request_id: None,
         trace_id: None,
+        caller_span: None,
         received_at_ms: 0,
         account: AccountId::parse("a").unwrap(),
         key: None,

@@ -63,9 +63,9 @@ impl<'a> Chunk<'a> {
             choices.iter().find_map(|choice| choice.usage)
         };
         Counts {
-            usage: self.usage.or_else(within),
-            cost: self.cost,
-            timings: self.timings,
+            usage: self.usage.or_else(within).map(RawValue::get),
+            cost: self.cost.map(RawValue::get),
+            timings: self.timings.map(RawValue::get),
         }
     }
 

@@ -53,7 +53,7 @@ wire_object! {
 pub(in crate::chat) fn read(counts: &Counts<'_>) -> Option<Usage> {
     let wire: Option<ChatUsage<'_>> = counts
         .usage
-        .and_then(|usage| serde_json::from_str(usage.get()).ok());
+        .and_then(|usage| serde_json::from_str(usage).ok());
     let provider_cost_usd = counts
         .cost
         .and_then(venice_cost)
@@ -71,15 +71,15 @@ pub(in crate::chat) fn read(counts: &Counts<'_>) -> Option<Usage> {
     })
 }
 
-/// The members of an answer that may count.
+/// The members of an answer that may count, each as JSON text.
 #[derive(Debug, Default, Clone, Copy)]
 pub(in crate::chat) struct Counts<'a> {
     /// `usage`, beside the choices or within the last.
-    pub(in crate::chat) usage: Option<&'a RawValue>,
+    pub(in crate::chat) usage: Option<&'a str>,
     /// Venice's member `cost`.
-    pub(in crate::chat) cost: Option<&'a RawValue>,
+    pub(in crate::chat) cost: Option<&'a str>,
     /// llama.cpp's member `timings`.
-    pub(in crate::chat) timings: Option<&'a RawValue>,
+    pub(in crate::chat) timings: Option<&'a str>,
 }
 
 fn of_usage(wire: ChatUsage<'_>, provider_cost_usd: Option<String>) -> Usage {
@@ -120,8 +120,8 @@ fn of_usage(wire: ChatUsage<'_>, provider_cost_usd: Option<String>) -> Usage {
     }
 }
 
-fn of_timings(raw: &RawValue) -> Option<Usage> {
-    let timings: Timings<'_> = serde_json::from_str(raw.get()).ok()?;
+fn of_timings(json: &str) -> Option<Usage> {
+    let timings: Timings<'_> = serde_json::from_str(json).ok()?;
     Some(Usage {
         fresh_input: timings.prompt.0?,
         cache_read: timings.cached.get(),
@@ -154,8 +154,8 @@ fn output(completion: Count, total: Count, prompt: u64, reasoning: u64) -> u64 {
 }
 
 /// Paid in DIEM or in USD; one DIEM is one USD of credit.
-fn venice_cost(raw: &RawValue) -> Option<String> {
-    let cost: VeniceCost<'_> = serde_json::from_str(raw.get()).ok()?;
+fn venice_cost(json: &str) -> Option<String> {
+    let cost: VeniceCost<'_> = serde_json::from_str(json).ok()?;
     let usd = cost.usd.and_then(decimal);
     let is_zero = |text: &String| !text.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
     match (usd, cost.diem.and_then(decimal)) {

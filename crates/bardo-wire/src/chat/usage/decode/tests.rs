@@ -2,14 +2,14 @@ use super::*;
 
 fn usage_of(usage: &RawValue) -> Counts<'_> {
     Counts {
-        usage: Some(usage),
+        usage: Some(usage.get()),
         ..Counts::default()
     }
 }
 
 fn cost_of(cost: &RawValue) -> Counts<'_> {
     Counts {
-        cost: Some(cost),
+        cost: Some(cost.get()),
         ..Counts::default()
     }
 }
@@ -193,7 +193,7 @@ fn timings_stand_in_for_usage_and_never_over_it() {
     let usage: &RawValue =
         serde_json::from_str(r#"{"prompt_tokens":25,"completion_tokens":9}"#).unwrap();
     let timed = read(&Counts {
-        timings: Some(timings),
+        timings: Some(timings.get()),
         ..Counts::default()
     });
     assert_eq!(
@@ -206,8 +206,8 @@ fn timings_stand_in_for_usage_and_never_over_it() {
         })
     );
     let both = read(&Counts {
-        usage: Some(usage),
-        timings: Some(timings),
+        usage: Some(usage.get()),
+        timings: Some(timings.get()),
         ..Counts::default()
     });
     assert_eq!(both.unwrap().fresh_input, 25);
