@@ -36,6 +36,7 @@ mod holds;
 mod receipts;
 mod receipts_of_all;
 mod rig;
+mod series;
 mod settling;
 
 use std::sync::Arc;
@@ -71,6 +72,7 @@ pub fn cases() -> Vec<Case> {
         caps::CASES,
         receipts::CASES,
         receipts_of_all::CASES,
+        series::CASES,
     ] {
         all.extend_from_slice(part);
     }

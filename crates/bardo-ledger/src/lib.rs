@@ -5,9 +5,9 @@
 //! [`Settle`] captures what the answer came to and gives the rest back, or releases it, or leaves it
 //! held where nobody knows what the provider did. Each hold ends exactly once.
 //!
-//! [`Book`] is the state machine. Stores implement the ports [`Funds`], [`Holds`], [`Accounts`] and
-//! [`Receipts`], whose sum is [`Ledger`]; [`MemoryLedger`] is the plainest store, and `contract` (a
-//! feature) the suite that all of them pass.
+//! [`Book`] is the state machine. Stores implement the ports [`Funds`], [`Holds`], [`Accounts`],
+//! [`Receipts`] and [`ReceiptSeries`], whose sum is [`Ledger`]; [`MemoryLedger`] is the plainest store, and
+//! `contract` (a feature) the suite that all of them pass.
 
 #![deny(clippy::float_arithmetic)]
 
@@ -23,6 +23,7 @@ mod memory;
 mod port;
 mod prompt_cache;
 mod receipts;
+pub mod series;
 mod settled_receipt;
 
 pub use bill::{Bill, bill};
@@ -36,4 +37,5 @@ pub use memory::MemoryLedger;
 pub use port::{Accounts, Funds, Holds, Ledger, LedgerFuture, Receipts, StoreError};
 pub use prompt_cache::PromptCacheFigures;
 pub use receipts::{Cursor, Dimension, Group, ListQuery, ReceiptFilter, SumQuery, SumRow, Sums};
+pub use series::ReceiptSeries;
 pub use settled_receipt::FinalFigures;

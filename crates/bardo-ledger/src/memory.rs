@@ -3,6 +3,8 @@
 //! It keeps nothing beyond the process and grows for ever: for tests, and for reading. The real
 //! stores answer as this one does.
 
+mod series;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
@@ -17,6 +19,7 @@ use crate::command::{
 };
 use crate::port::{Accounts, Funds, Holds, LedgerFuture, Receipts, StoreError};
 use crate::receipts::{Cursor, Group, ListQuery, SumQuery, SumRow, Sums};
+use crate::series::SeriesKeep;
 
 /// Books that end with the process.
 #[derive(Debug, Default)]
@@ -30,6 +33,9 @@ struct Inner {
     deposits: HashSet<(AccountId, String)>,
     records: Vec<ReceiptRecord>,
     recorded: HashMap<(AccountId, RequestId), usize>,
+    /// Receipts that were rolled up.
+    rolled_up: usize,
+    keep: SeriesKeep,
 }
 
 impl Default for Inner {
@@ -42,6 +48,8 @@ impl Default for Inner {
             deposits: HashSet::new(),
             records: Vec::new(),
             recorded: HashMap::new(),
+            rolled_up: 0,
+            keep: SeriesKeep::default(),
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::command::{
     Settle, Settled, Verification,
 };
 use crate::receipts::{ListQuery, SumQuery, SumRow};
+use crate::series::ReceiptSeries;
 
 /// The future that every method of a store returns.
 pub type LedgerFuture<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
@@ -128,6 +129,6 @@ pub trait Receipts: Send + Sync {
 
 /// A store of money and receipts: all its ports at once. A user that needs one part takes that
 /// trait instead.
-pub trait Ledger: Holds + Accounts + Receipts {}
+pub trait Ledger: Holds + Accounts + Receipts + ReceiptSeries {}
 
-impl<T: Holds + Accounts + Receipts> Ledger for T {}
+impl<T: Holds + Accounts + Receipts + ReceiptSeries> Ledger for T {}

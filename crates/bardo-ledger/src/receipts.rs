@@ -79,11 +79,14 @@ pub enum Dimension {
     Subsystem,
     /// Session that the caller named.
     Session,
+    /// Id of the agent. No column of receipts has it: sums of receipts do not group by it, series
+    /// do.
+    Golem,
 }
 
 impl Dimension {
     /// All of them, in the order of their names in listings.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Hour,
         Self::Day,
         Self::Account,
@@ -92,6 +95,7 @@ impl Dimension {
         Self::Backend,
         Self::Subsystem,
         Self::Session,
+        Self::Golem,
     ];
 
     /// Name in queries and listings.
@@ -106,6 +110,7 @@ impl Dimension {
             Self::Backend => "backend",
             Self::Subsystem => "subsystem",
             Self::Session => "session",
+            Self::Golem => "golem",
         }
     }
 }
@@ -143,6 +148,7 @@ impl SumQuery {
             backend: by(Dimension::Backend, Some(&record.provider)),
             subsystem: by(Dimension::Subsystem, record.subsystem.as_deref()),
             session: by(Dimension::Session, record.session.as_deref()),
+            golem: None,
         }
     }
 }
@@ -166,6 +172,8 @@ pub struct Group {
     pub subsystem: Option<String>,
     /// Session that the callers named.
     pub session: Option<String>,
+    /// Id of the agent, in sums of series.
+    pub golem: Option<String>,
 }
 
 /// Sums of receipts. A sum beyond its range stays at the largest value.

@@ -1,7 +1,7 @@
 //! What a receipt says in the end.
 //!
 //! A receipt is written before the books are asked, and kept in the transaction that settles. What
-//! was really taken is known in between, so the store puts it into the text there.
+//! was really taken is known in between, so the store puts it into the text when it writes the row.
 
 use std::sync::LazyLock;
 
@@ -34,7 +34,7 @@ impl ReceiptRecord {
     }
 
     /// Has the receipt say what settling really came to.
-    pub fn put_final(&mut self, figures: &FinalFigures) {
+    fn put_final(&mut self, figures: &FinalFigures) {
         self.charge = figures.charge;
         let Some((start, end)) = cost(&self.json) else {
             return;
@@ -141,14 +141,13 @@ impl<'a> Iterator for CostMembers<'a> {
         if self.0.is_empty() {
             return None;
         }
-        // A member has some twenty bytes: no search is quicker than looking at each.
-        let length = self.0.bytes().position(|byte| byte == b',');
+        let length = memchr(b',', self.0.as_bytes());
         let (text, rest) = match length {
             Some(length) => (&self.0[..length], &self.0[length + 1..]),
             None => (self.0, ""),
         };
         self.0 = rest;
-        let colon = text.bytes().position(|byte| byte == b':');
+        let colon = memchr(b':', text.as_bytes());
         let (name, value) = match colon {
             Some(colon) => (&text[..colon], &text[colon + 1..]),
             None => (text, ""),

@@ -20,6 +20,7 @@ mod records;
 mod revision;
 mod rows;
 mod scope;
+mod series;
 mod tls;
 
 use std::collections::hash_map::RandomState;

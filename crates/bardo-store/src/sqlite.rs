@@ -34,6 +34,7 @@ mod receipts;
 mod replay;
 mod rows;
 mod schema;
+mod series;
 mod server;
 mod shared;
 mod tool;

@@ -6,9 +6,11 @@
 //! never a key, an account, a prompt, or a model name that only a caller wrote.
 
 mod caches;
+mod exports;
 mod labels;
 mod metrics;
 mod prompt_caches;
 
 pub use caches::{CacheGauges, SemanticDomainGauges, SemanticGauges};
+pub use exports::ExportCounts;
 pub use metrics::{BackendGauges, Gauges, LatencyGauge, Metrics};

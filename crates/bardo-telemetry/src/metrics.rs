@@ -22,6 +22,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 
 use crate::caches::CacheMetrics;
+use crate::exports::ExportMetrics;
 use crate::labels::{
     BackendStateLabels, BoundedLabels, BuildLabels, DegradedLabels, FailedAttemptLabels,
     LatencyLabels, ListingLabels, MoneyLabels, PaymentLabels, RefusedLabels, RequestLabels,
@@ -185,6 +186,7 @@ pub struct Metrics {
     backend_state: Family<BackendStateLabels, Gauge>,
     backend_latency: Family<LatencyLabels, Gauge<f64, AtomicU64>>,
     pub(crate) caches: CacheMetrics,
+    pub(crate) exports: ExportMetrics,
     pub(crate) prompt_caches: PromptCacheMetrics,
 }
 
@@ -340,6 +342,7 @@ impl Metrics {
                 "Latency of a backend over five minutes: to the first content of streams, to the end of whole answers",
             ),
             caches: CacheMetrics::new(all),
+            exports: ExportMetrics::new(all),
             prompt_caches: PromptCacheMetrics::new(all),
             registry,
         }

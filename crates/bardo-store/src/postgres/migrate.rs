@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0007_scopes.sql"),
     include_str!("migrations/0008_receipts_of_all.sql"),
     include_str!("migrations/0009_prompt_caches.sql"),
+    include_str!("migrations/0010_series.sql"),
 ];
 
 /// Held while steps are taken, so that processes that start together take them once: `BRDO`.

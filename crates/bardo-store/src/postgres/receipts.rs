@@ -138,7 +138,7 @@ impl Receipts for PostgresStore {
 
 /// The first nine arguments of a query, with an end of the time that may be earlier than the
 /// filter's.
-fn covered(filter: &ReceiptFilter, to_ms: u64) -> Vec<Argument> {
+pub(super) fn covered(filter: &ReceiptFilter, to_ms: u64) -> Vec<Argument> {
     let name = |name: Option<&str>| Argument::Text(name.map(short));
     vec![
         number(filter.from_ms),
@@ -167,6 +167,7 @@ fn sum(row: &Row) -> Result<SumRow, StoreError> {
             backend: get(row, "by_backend")?,
             subsystem: get(row, "by_subsystem")?,
             session: get(row, "by_session")?,
+            golem: None,
         },
         sums: Sums {
             requests: number_of(row, "requests")?,
@@ -182,7 +183,7 @@ fn sum(row: &Row) -> Result<SumRow, StoreError> {
     })
 }
 
-fn record(row: &Row) -> Result<ReceiptRecord, StoreError> {
+pub(super) fn record(row: &Row) -> Result<ReceiptRecord, StoreError> {
     let name = |column: &str| -> Result<Option<Arc<str>>, StoreError> {
         Ok(get::<Option<&str>>(row, column)?.map(Arc::from))
     };

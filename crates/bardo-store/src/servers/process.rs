@@ -78,27 +78,33 @@ impl Folder {
 
     /// The folder or file `what`, or a copy of it where its place is closed to the folder's owner,
     /// as a home directory usually is.
+    ///
+    /// The result keeps the name of `what`, even where `what` is a link: Debian's `redis-server` is
+    /// a link to `redis-check-rdb`, and the program chooses its job by the name that started it.
     pub(super) fn within_reach(&self, what: &Path) -> Result<PathBuf, ServerError> {
         let doing = "copy a server's programs to where they can be run";
-        let what = what.canonicalize().map_err(ServerError::io(doing))?;
+        let name = what.file_name().unwrap_or_default();
+        let real = what.canonicalize().map_err(ServerError::io(doing))?;
+        let place = what.parent().unwrap_or(what).canonicalize();
+        let what = place.map_err(ServerError::io(doing))?.join(name);
         let closed = |dir: &Path| {
             fs::metadata(dir).is_ok_and(|place| place.permissions().mode() & 0o001 == 0)
         };
         let Some((user, group)) = self.owner else {
             return Ok(what);
         };
-        if !what.ancestors().skip(1).any(closed) {
+        let mut above = what.ancestors().skip(1).chain(real.ancestors().skip(1));
+        if !above.any(closed) {
             return Ok(what);
         }
         let mut copy = Command::new("cp");
-        copy.arg("-R").arg(&what).arg(&self.path);
+        copy.arg("-RH").arg(&what).arg(&self.path);
         run(copy)?;
         // The copy is removed by its owner.
         let mut give = Command::new("chown");
         give.args(["-R", &format!("{user}:{group}")])
             .arg(&self.path);
         run(give)?;
-        let name = what.file_name().unwrap_or_default();
         Ok(self.path.join(name))
     }
 }
@@ -233,4 +239,20 @@ pub(super) fn free_port() -> Result<u16, ServerError> {
         .and_then(|listener| listener.local_addr())
         .map(|address| address.port())
         .map_err(ServerError::io("find a free port"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_a_link_keeps_the_name_that_it_is_started_by() {
+        let folder = Folder::new("link").expect("a folder");
+        let program = folder.path().join("redis-check-rdb");
+        fs::write(&program, "#!/bin/sh").expect("a program");
+        let link = folder.path().join("redis-server");
+        std::os::unix::fs::symlink(&program, &link).expect("a link");
+        let found = folder.within_reach(&link).expect("a place");
+        assert_eq!(found.file_name(), link.file_name());
+    }
 }

@@ -179,7 +179,10 @@ fn write_ending<'a>(
     }
     if let Some(record) = &ending.record {
         let account = known.number(connection, &record.account)?;
-        inserts.receipt(account, record)?;
+        match &ending.figures {
+            Some(figures) => inserts.receipt(account, &record.with_final(figures))?,
+            None => inserts.receipt(account, record)?,
+        }
     }
     Ok(None)
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bardo_ledger::{
-    CapScope, CapWindow, HoldState, HoldView, PromptCacheFigures, ReceiptRecord, SettledCost,
+    CapScope, CapWindow, FinalFigures, HoldState, HoldView, PromptCacheFigures, ReceiptRecord,
+    SettledCost,
 };
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::{MicroUsd, SignedMicroUsd};
@@ -35,6 +36,9 @@ pub(super) struct Ending {
     /// The hold that stays, because nobody knows.
     pub(super) unknown: Option<JournalHold>,
     pub(super) record: Option<ReceiptRecord>,
+    /// The result of settling, which the receipt gets when its row is written; `None` where the
+    /// receipt says all.
+    pub(super) figures: Option<FinalFigures>,
 }
 
 /// A hold, and its caps as [`super::caps`] writes them.
@@ -56,12 +60,14 @@ const GONE: u8 = 3;
 
 /// The end has no receipt.
 const NO_RECORD: u8 = 0;
-/// A receipt of the first version, without the members that [`put_record`] writes last.
+/// A receipt of the first version, without the members that [`put_second_record`] writes last.
 const FIRST_RECORD: u8 = 1;
 /// A receipt of the second version, without the figures of the prompt cache.
 const SECOND_RECORD: u8 = 2;
-/// A receipt with all members.
-const RECORD: u8 = 3;
+/// A receipt of the third version, which says what settling came to.
+const THIRD_RECORD: u8 = 3;
+/// A receipt with all members, and the figures that it gets when its row is written.
+const RECORD: u8 = 4;
 
 impl JournalEntry {
     /// Appends it as bytes.
@@ -125,7 +131,8 @@ impl Ending {
             None => out.push(NO_RECORD),
             Some(record) => {
                 out.push(RECORD);
-                put_record(out, record);
+                put_third_record(out, record);
+                put_figures(out, self.figures.as_ref());
             }
         }
     }
@@ -146,12 +153,17 @@ impl Ending {
             0 => None,
             _ => Some(JournalHold::decode(from)?),
         };
-        let record = match from.byte()? {
+        let version = from.byte()?;
+        let record = match version {
             NO_RECORD => None,
             FIRST_RECORD => Some(from.first_record()?),
             SECOND_RECORD => Some(from.second_record()?),
-            RECORD => Some(from.record()?),
+            THIRD_RECORD | RECORD => Some(from.third_record()?),
             _ => return None,
+        };
+        let figures = match version {
+            RECORD => from.figures()?,
+            _ => None,
         };
         Some(Self {
             account,
@@ -162,6 +174,7 @@ impl Ending {
             counters,
             unknown,
             record,
+            figures,
         })
     }
 }
@@ -250,7 +263,19 @@ const fn window_code(window: CapWindow) -> u8 {
     }
 }
 
-fn put_record(out: &mut Vec<u8>, record: &ReceiptRecord) {
+fn put_figures(out: &mut Vec<u8>, figures: Option<&FinalFigures>) {
+    out.push(u8::from(figures.is_some()));
+    let Some(figures) = figures else {
+        return;
+    };
+    for amount in [figures.spread, figures.charge, figures.shortfall] {
+        put_number(out, amount.get());
+    }
+    out.push(u8::from(figures.balance.is_some()));
+    put_number(out, figures.balance.unwrap_or_default().get());
+}
+
+fn put_third_record(out: &mut Vec<u8>, record: &ReceiptRecord) {
     put_second_record(out, record);
     let cached = &record.prompt_cache;
     put_number(out, cached.read_tokens);
@@ -345,7 +370,22 @@ impl<'a> Bytes<'a> {
             .find(|window| window_code(*window) == code)
     }
 
-    fn record(&mut self) -> Option<ReceiptRecord> {
+    fn figures(&mut self) -> Option<Option<FinalFigures>> {
+        if self.byte()? == 0 {
+            return Some(None);
+        }
+        let (spread, charge, shortfall) = (self.amount()?, self.amount()?, self.amount()?);
+        let has_balance = self.byte()? != 0;
+        let balance = self.amount()?;
+        Some(Some(FinalFigures {
+            spread,
+            charge,
+            shortfall,
+            balance: has_balance.then_some(balance),
+        }))
+    }
+
+    fn third_record(&mut self) -> Option<ReceiptRecord> {
         let mut record = self.second_record()?;
         record.prompt_cache = PromptCacheFigures {
             read_tokens: self.number()?,
@@ -411,7 +451,13 @@ mod tests {
     }
 
     fn entries() -> Vec<JournalEntry> {
-        let ending = |unknown, record| {
+        let figures = |balance| FinalFigures {
+            spread: micro(4),
+            charge: micro(24),
+            shortfall: micro(1),
+            balance,
+        };
+        let ending = |unknown, record, figures| {
             JournalEntry::Ending(Box::new(Ending {
                 account: account("a"),
                 request: request(1),
@@ -442,6 +488,7 @@ mod tests {
                 ],
                 unknown,
                 record,
+                figures,
             }))
         };
         let labelled = ReceiptRecord {
@@ -451,9 +498,10 @@ mod tests {
             ..record("a", 1, 24)
         };
         vec![
-            ending(None, Some(record("a", 1, 24))),
-            ending(None, Some(labelled)),
-            ending(Some(held()), None),
+            ending(None, Some(record("a", 1, 24)), None),
+            ending(None, Some(labelled.clone()), Some(figures(None))),
+            ending(None, Some(labelled), Some(figures(Some(micro(7))))),
+            ending(Some(held()), None, None),
             JournalEntry::Hold(held()),
             JournalEntry::Gone((account("b"), request(2))),
         ]
@@ -477,9 +525,10 @@ mod tests {
     #[test]
     fn receipts_of_earlier_versions_are_read() {
         type Put = fn(&mut Vec<u8>, &ReceiptRecord);
-        let versions: [(u8, Put); 2] = [
+        let versions: [(u8, Put); 3] = [
             (FIRST_RECORD, put_first_record),
             (SECOND_RECORD, put_second_record),
+            (THIRD_RECORD, put_third_record),
         ];
         for (version, put) in versions {
             let JournalEntry::Ending(mut ending) = entries().remove(0) else {
@@ -492,7 +541,9 @@ mod tests {
             bytes.push(version);
             put(&mut bytes, &record);
             let mut rest = &bytes[..];
-            record.prompt_cache = PromptCacheFigures::default();
+            if version != THIRD_RECORD {
+                record.prompt_cache = PromptCacheFigures::default();
+            }
             ending.record = Some(record);
             let read = JournalEntry::decode(&mut rest);
             let expected = Some(JournalEntry::Ending(ending));

@@ -43,8 +43,6 @@ enum Then {
 }
 
 struct ToEnd {
-    /// The figures for the receipt, where the hold was captured.
-    figures: Option<FinalFigures>,
     decided: Decided,
     /// Nobody: who writes waits for it.
     reply: Option<ReplySender<Settled>>,
@@ -211,10 +209,10 @@ impl Shared {
         let mut is_probe = core.journal_failing.is_some();
         while is_probe || !core.group.is_empty() {
             is_probe = false;
-            let mut group = std::mem::take(&mut core.group);
+            let group = std::mem::take(&mut core.group);
             drop(core);
             let start = Instant::now();
-            let written = self.append(&mut group);
+            let written = self.append(&group);
             let end = Instant::now();
             core = self.lock();
             core.slow_writes = if end - start > SLOW {
@@ -242,15 +240,7 @@ impl Shared {
         core
     }
 
-    fn append(&self, group: &mut [Item]) -> Result<(), StoreError> {
-        for item in group.iter_mut() {
-            if let (Then::End(end), JournalEntry::Ending(ending)) =
-                (&mut item.then, &mut item.entry)
-                && let (Some(figures), Some(record)) = (end.figures.take(), &mut ending.record)
-            {
-                record.put_final(&figures);
-            }
-        }
+    fn append(&self, group: &[Item]) -> Result<(), StoreError> {
         // What was called off leaves no trace, so it is asked before.
         self.drill.check()?;
         let entries = group.iter().map(|item| &item.entry);
@@ -315,12 +305,8 @@ impl Core {
                 (Decided::Pending(pending), figures)
             }
         };
-        let entry = JournalEntry::Ending(Box::new(ending(command, &decided)));
-        let end = ToEnd {
-            figures,
-            decided,
-            reply,
-        };
+        let entry = JournalEntry::Ending(Box::new(ending(command, &decided, figures)));
+        let end = ToEnd { decided, reply };
         self.group.push(Item {
             entry,
             then: Then::End(Box::new(end)),
@@ -487,7 +473,7 @@ fn rest(pending: &PendingEnd) -> MicroUsd {
     held.saturating_sub(pending.paid().charged())
 }
 
-fn ending(command: Settle, decided: &Decided) -> Ending {
+fn ending(command: Settle, decided: &Decided, figures: Option<FinalFigures>) -> Ending {
     let provider = match command.end {
         End::Capture(charge) => charge.provider,
         End::Release | End::Unknown => "".into(),
@@ -501,6 +487,7 @@ fn ending(command: Settle, decided: &Decided) -> Ending {
         counters: Vec::new(),
         unknown: None,
         record: command.record,
+        figures,
     };
     let Decided::Pending(pending) = decided else {
         return ending;

@@ -27,7 +27,7 @@ fn no_server<T>() -> Result<T, StoreError> {
 
 impl SqliteStore {
     /// Looks at the database when it has all that was acknowledged before.
-    async fn read<T: Send + 'static>(
+    pub(super) async fn read<T: Send + 'static>(
         &self,
         length: Length,
         look: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,

@@ -104,6 +104,7 @@ pub(super) fn sums(connection: &Connection, query: &SumQuery) -> rusqlite::Resul
                 backend: row.get(4)?,
                 subsystem: row.get(5)?,
                 session: row.get(6)?,
+                golem: None,
             },
             sums: Sums {
                 requests: row.get(7)?,
@@ -125,11 +126,7 @@ pub(super) fn sums(connection: &Connection, query: &SumQuery) -> rusqlite::Resul
 /// same minute are sorted.
 fn list_sql() -> String {
     format!(
-        "SELECT a.id, r.request, r.client_request, r.key, r.at_ms, r.model, r.provider, \
-             r.outcome, r.input_tokens, r.output_tokens, \
-             CASE WHEN NOT r.cost_unknown THEN r.provider_cost END, r.charge, r.savings, \
-             r.subsystem, r.session, t.json, \
-             r.cache_read_tokens, r.cache_written_tokens, r.cache_saved \
+        "SELECT {COLUMNS} \
          FROM receipts r CROSS JOIN accounts a ON a.no = r.account \
              CROSS JOIN receipt_texts t ON t.no = r.no \
          WHERE {MINUTES} AND {COVERED} \
@@ -161,7 +158,8 @@ pub(super) fn list(
     rows.collect()
 }
 
-fn record(row: &Row<'_>) -> rusqlite::Result<ReceiptRecord> {
+/// A receipt of [`COLUMNS`].
+pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<ReceiptRecord> {
     let bad = |column: usize| {
         move |error: InvalidId| {
             rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
@@ -202,6 +200,13 @@ fn prompt_cache(row: &Row<'_>, first: usize) -> rusqlite::Result<PromptCacheFigu
         saved: SignedMicroUsd::new(row.get(first + 2)?),
     })
 }
+
+/// Columns that [`record`] reads, of receipts `r`, their accounts `a` and their texts `t`.
+pub(super) const COLUMNS: &str = "a.id, r.request, r.client_request, r.key, r.at_ms, r.model, r.provider, \
+     r.outcome, r.input_tokens, r.output_tokens, \
+     CASE WHEN NOT r.cost_unknown THEN r.provider_cost END, r.charge, r.savings, \
+     r.subsystem, r.session, t.json, \
+     r.cache_read_tokens, r.cache_written_tokens, r.cache_saved";
 
 /// Parameters of [`COVERED`], with an end of the time that may be earlier than the filter's.
 fn covered(filter: &ReceiptFilter, to_ms: u64) -> Vec<Value> {

@@ -22,6 +22,7 @@ use super::error::gone;
 use super::group::Item;
 use super::journal::Journal;
 use super::keys::{self, KeyWrite};
+use super::series::SeriesStep;
 
 /// Commands that wait for the writer; a caller with one more waits itself.
 pub(super) const COMMANDS: usize = 16_384;
@@ -41,6 +42,8 @@ pub(super) enum WriterAction {
     Key(Box<(KeyRecord, keys::Write)>, ReplySender<KeyWrite>),
     /// Deletes some of the receipts from before this Unix millisecond; answers how many.
     Prune(u64, ReplySender<u64>),
+    /// Writes a step of rolling receipts up; answers whether it was written.
+    RollUp(Box<SeriesStep>, ReplySender<bool>),
     /// Brings the database up to date, and reads what other processes did.
     Refresh(ReplySender<()>),
 }

@@ -5,4 +5,5 @@ mod crash;
 mod failures;
 mod histories;
 pub(super) mod rig;
+mod series;
 mod two;

@@ -20,6 +20,7 @@ use super::keys::{self, KeyWrite};
 use super::queries;
 use super::rows::{self, AuditRow, Change, ChargeRow, Deposited};
 use super::schema::open_writer;
+use super::series::{self, SeriesStep};
 use super::{Durability, Options, replay};
 
 pub(super) struct SqliteTool {
@@ -144,6 +145,13 @@ impl SqliteTool {
     pub(super) fn prune(&self, before_ms: u64, limit: u64) -> Result<u64, StoreError> {
         self.transact(|transaction| {
             rows::prune(transaction, before_ms, limit).map_err(|error| store_error(&error))
+        })
+    }
+
+    /// Writes a step of rolling receipts up; answers whether it was written.
+    pub(super) fn roll_up(&self, step: &SeriesStep) -> Result<bool, StoreError> {
+        self.transact(|transaction| {
+            series::write(transaction, step).map_err(|error| store_error(&error))
         })
     }
 

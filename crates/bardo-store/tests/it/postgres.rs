@@ -6,6 +6,7 @@ mod crash;
 mod histories;
 mod keys;
 mod schema;
+mod series;
 mod tls;
 
 use std::sync::{Arc, OnceLock};

@@ -13,6 +13,7 @@ use crate::sqlite::error::gone;
 use crate::sqlite::keys::{self, KeyWrite};
 use crate::sqlite::loading;
 use crate::sqlite::rows::{self, AuditRow, Deposited};
+use crate::sqlite::series;
 use crate::sqlite::shared::WriterAction;
 
 /// The result of a command.
@@ -20,6 +21,7 @@ enum CommandResult {
     Deposited(Result<Balance, LedgerRefusal>),
     Key(KeyWrite),
     Pruned(u64),
+    RolledUp(bool),
     Done,
 }
 
@@ -103,6 +105,9 @@ impl Writer {
             WriterAction::Prune(before_ms, _) => {
                 rows::prune(&self.connection, *before_ms, PRUNE).map(CommandResult::Pruned)
             }
+            WriterAction::RollUp(step, _) => {
+                series::write(&self.connection, step).map(CommandResult::RolledUp)
+            }
             WriterAction::Settle(..) | WriterAction::Refresh(_) => Ok(CommandResult::Done),
         }
     }
@@ -155,6 +160,9 @@ impl Writer {
             (WriterAction::Prune(_, reply), CommandResult::Pruned(count)) => {
                 let _ = reply.send(Ok(count));
             }
+            (WriterAction::RollUp(_, reply), CommandResult::RolledUp(is_written)) => {
+                let _ = reply.send(Ok(is_written));
+            }
             (action, _) => refuse(action, &gone()),
         }
     }
@@ -168,5 +176,6 @@ fn refuse(action: WriterAction, error: &StoreError) {
         WriterAction::Refresh(reply) => drop(reply.send(Err(error))),
         WriterAction::Key(_, reply) => drop(reply.send(Err(error))),
         WriterAction::Prune(_, reply) => drop(reply.send(Err(error))),
+        WriterAction::RollUp(_, reply) => drop(reply.send(Err(error))),
     }
 }

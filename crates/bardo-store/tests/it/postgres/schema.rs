@@ -34,6 +34,15 @@ fn a_schema_of_a_newer_version_is_left_alone() {
 /// Takes the schema back to before receipts had subsystems and sessions.
 pub(super) const WITHOUT_RECEIPTS_OF_ALL: &str = "
     DELETE FROM bardo.schema WHERE version >= 8;
+    DROP TRIGGER receipts_that_change_are_counted_again ON bardo.receipts;
+    DROP FUNCTION bardo.receipt_changed;
+    DROP FUNCTION bardo.series_ready;
+    DROP FUNCTION bardo.add_series;
+    DROP FUNCTION bardo.add_figures;
+    DROP TABLE bardo.series_state, bardo.series, bardo.golems_seen, bardo.receipts_before;
+    DROP INDEX bardo.transfers_with_shortfall;
+    ALTER TABLE bardo.receipts DROP COLUMN no;
+    DROP SEQUENCE bardo.receipts_no_seq;
     ALTER TABLE bardo.receipts DROP COLUMN subsystem, DROP COLUMN session,
         DROP COLUMN cache_read_tokens, DROP COLUMN cache_written_tokens, DROP COLUMN cache_saved,
         ALTER COLUMN provider_cost SET NOT NULL;

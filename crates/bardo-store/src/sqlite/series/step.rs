@@ -1,0 +1,294 @@
+//! One step of rolling receipts up: read by a reader, written by the writer.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bardo_ledger::ReceiptRecord;
+use bardo_ledger::series::{
+    Facet, GolemSeen, ReceiptFacts, Resolution, RollUp, RolledUp, SeriesFigures, SeriesKeep,
+    SeriesPlace,
+};
+use rusqlite::{Connection, params};
+
+use super::places::{BLOCK, Places};
+use super::rows;
+use crate::sqlite::receipts::{COLUMNS, record};
+
+/// What a step writes.
+pub(in crate::sqlite) struct SeriesStep {
+    /// The state that the step read; with another one it writes nothing.
+    generation: i64,
+    done: i64,
+    back: i64,
+    /// The last change of a receipt that was taken in.
+    changes: i64,
+    rows: Vec<(SeriesPlace, SeriesFigures)>,
+    golems: Vec<GolemSeen>,
+    places: BTreeMap<(i64, i64, String), PlaceChanges>,
+    spans: HashMap<i64, (u64, u64)>,
+    keep: SeriesKeep,
+    pub(in crate::sqlite) result: RolledUp,
+}
+
+/// Places of a block that are added and removed.
+#[derive(Default)]
+struct PlaceChanges {
+    added: Places,
+    removed: Places,
+}
+
+/// The rows and places of a step while it reads.
+struct StepReader {
+    sums: RollUp,
+    places: BTreeMap<(i64, i64, String), PlaceChanges>,
+    spans: HashMap<i64, (u64, u64)>,
+    count: u64,
+}
+
+impl StepReader {
+    fn add(&mut self, no: i64, record: &ReceiptRecord) {
+        let facts = ReceiptFacts::of(record);
+        self.sums.add(&facts);
+        let block = self.note(no, record, &facts, |change, place| {
+            change.added.insert(place);
+            change.removed.remove(place);
+        });
+        let span = self.spans.entry(block).or_insert((u64::MAX, 0));
+        *span = (span.0.min(record.at_ms), span.1.max(record.at_ms));
+        self.count += 1;
+    }
+
+    fn take_out(&mut self, no: i64, record: &ReceiptRecord) {
+        let facts = ReceiptFacts::of(record);
+        self.sums.take_out(&facts);
+        self.note(no, record, &facts, |change, place| {
+            change.removed.insert(place);
+        });
+    }
+
+    /// Changes the places of a receipt under all its names. Answers its block.
+    fn note(
+        &mut self,
+        no: i64,
+        record: &ReceiptRecord,
+        facts: &ReceiptFacts,
+        change: impl Fn(&mut PlaceChanges, usize),
+    ) -> i64 {
+        let (block, place) = Places::of(no);
+        for (facet, name) in Facet::of(record, facts) {
+            let changes = self.places.entry((block, facet.code(), name));
+            change(changes.or_default(), place);
+        }
+        block
+    }
+}
+
+/// Reads the next receipts, new ones first. `None`: there is nothing to do.
+pub(in crate::sqlite) fn read(
+    connection: &mut Connection,
+    keep: SeriesKeep,
+    limit: u32,
+) -> rusqlite::Result<Option<SeriesStep>> {
+    let transaction = connection.transaction()?;
+    let (generation, before): (i64, (i64, i64)) = transaction.query_row(
+        "SELECT generation, done, back FROM series_state",
+        [],
+        |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))),
+    )?;
+    let (mut done, mut back) = before;
+    let mut reader = StepReader {
+        sums: RollUp::new(keep),
+        places: BTreeMap::new(),
+        spans: HashMap::new(),
+        count: 0,
+    };
+    let changes = read_changes(&transaction, &mut reader, done)?;
+    let changed = reader.count;
+    let left = u64::from(limit.max(1));
+    if let Some(last) = read_new(&transaction, &mut reader, (done + 1, i64::MAX), left)? {
+        done = last;
+    }
+    let left = left.saturating_sub(reader.count - changed);
+    let mut has_more = left == 0;
+    if back > 0 && left > 0 {
+        let from = reader.count;
+        let first = read_back(&transaction, &mut reader, back, left)?;
+        let is_full = reader.count - from >= left;
+        back = first.filter(|_| is_full).map_or(0, |first| first - 1);
+        has_more = back > 0;
+    }
+    if reader.count == 0 && changes == 0 && before == (done, back) {
+        return Ok(None);
+    }
+    Ok(Some(SeriesStep {
+        generation,
+        done,
+        back,
+        changes,
+        rows: reader.sums.rows(),
+        golems: reader.sums.golems().cloned().collect(),
+        places: reader.places,
+        spans: reader.spans,
+        keep,
+        result: RolledUp {
+            receipts: reader.count,
+            has_more,
+        },
+    }))
+}
+
+/// Takes out receipts as they were, and adds them as they are. Answers the last change; 0 for none.
+fn read_changes(
+    connection: &Connection,
+    reader: &mut StepReader,
+    done: i64,
+) -> rusqlite::Result<i64> {
+    let columns = COLUMNS.replace("t.json", "r.json");
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT {columns}, r.no, r.seq FROM receipts_before r JOIN accounts a ON a.no = r.account \
+         ORDER BY r.seq"
+    ))?;
+    let mut rows = select.query([])?;
+    let mut last = 0;
+    let mut seen = Vec::new();
+    while let Some(row) = rows.next()? {
+        let no: i64 = row.get("no")?;
+        last = row.get("seq")?;
+        // The first of several earlier states was counted. Beyond the watermark the number belongs
+        // to another receipt.
+        if no <= done && !seen.contains(&no) {
+            reader.take_out(no, &record(row)?);
+            seen.push(no);
+        }
+    }
+    for no in seen {
+        read_new(connection, reader, (no, no), 1)?;
+    }
+    Ok(last)
+}
+
+/// Adds receipts in the order of their numbers. Answers the last of them.
+fn read_new(
+    connection: &Connection,
+    reader: &mut StepReader,
+    (first, last): (i64, i64),
+    limit: u64,
+) -> rusqlite::Result<Option<i64>> {
+    let sql = select("r.no >= ?1 AND r.no <= ?2 ORDER BY r.no LIMIT ?3");
+    read_each(connection, reader, &sql, params![first, last, limit])
+}
+
+/// Adds receipts up to `back`, the newest first. Answers the oldest of them.
+fn read_back(
+    connection: &Connection,
+    reader: &mut StepReader,
+    back: i64,
+    limit: u64,
+) -> rusqlite::Result<Option<i64>> {
+    let sql = select("r.no <= ?1 ORDER BY r.no DESC LIMIT ?2");
+    read_each(connection, reader, &sql, params![back, limit])
+}
+
+/// Adds the receipts of a statement. Answers the number of the last one.
+fn read_each(
+    connection: &Connection,
+    reader: &mut StepReader,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+) -> rusqlite::Result<Option<i64>> {
+    let mut select = connection.prepare_cached(sql)?;
+    let mut rows = select.query(parameters)?;
+    let mut last = None;
+    while let Some(row) = rows.next()? {
+        let no: i64 = row.get("no")?;
+        reader.add(no, &record(row)?);
+        last = Some(no);
+    }
+    Ok(last)
+}
+
+/// A statement that reads receipts with their numbers.
+pub(super) fn select(condition: &str) -> String {
+    format!(
+        "SELECT {COLUMNS}, r.no FROM receipts r CROSS JOIN accounts a ON a.no = r.account \
+         CROSS JOIN receipt_texts t ON t.no = r.no WHERE {condition}"
+    )
+}
+
+/// Writes a step within its caller's transaction. Answers whether it was written: not where another
+/// step was, or a receipt changed meanwhile.
+pub(in crate::sqlite) fn write(
+    connection: &Connection,
+    step: &SeriesStep,
+) -> rusqlite::Result<bool> {
+    let moved = connection
+        .prepare_cached(
+            "UPDATE series_state SET generation = generation + 1, done = ?2, back = ?3 \
+             WHERE generation = ?1",
+        )?
+        .execute([step.generation, step.done, step.back])?;
+    if moved == 0 {
+        return Ok(false);
+    }
+    connection
+        .prepare_cached("DELETE FROM receipts_before WHERE seq <= ?1")?
+        .execute([step.changes])?;
+    rows::add(connection, &step.rows)?;
+    for golem in &step.golems {
+        rows::put_golem(connection, golem)?;
+    }
+    write_places(connection, step)?;
+    drop_old(connection, step.keep)?;
+    Ok(true)
+}
+
+fn write_places(connection: &Connection, step: &SeriesStep) -> rusqlite::Result<()> {
+    let mut find = connection.prepare_cached(
+        "SELECT places FROM receipt_places WHERE block = ?1 AND facet = ?2 AND name = ?3",
+    )?;
+    let mut put = connection.prepare_cached(
+        "INSERT INTO receipt_places (block, facet, name, places) VALUES (?1, ?2, ?3, ?4) \
+         ON CONFLICT (block, facet, name) DO UPDATE SET places = ?4",
+    )?;
+    for ((block, facet, name), change) in &step.places {
+        let mut found = find.query(params![block, facet, name])?;
+        let mut places = match found.next()? {
+            Some(row) => Places::read(row.get_ref(0)?.as_blob()?),
+            None => Places::NONE,
+        };
+        for place in change.removed.descending() {
+            places.remove(place);
+        }
+        places.add_all(&change.added);
+        put.execute(params![block, facet, name, places.write()])?;
+    }
+    let mut put = connection.prepare_cached(
+        "INSERT INTO receipt_spans (block, first_ms, last_ms) VALUES (?1, ?2, ?3) \
+         ON CONFLICT (block) DO UPDATE SET first_ms = min(first_ms, ?2), last_ms = max(last_ms, ?3)",
+    )?;
+    for (block, (first, last)) in &step.spans {
+        put.execute(params![block, rows::clamp(*first), rows::clamp(*last)])?;
+    }
+    Ok(())
+}
+
+/// Drops rows that are not kept any longer, and the places of receipts that were deleted.
+fn drop_old(connection: &Connection, keep: SeriesKeep) -> rusqlite::Result<()> {
+    let mut drop = connection
+        .prepare_cached("DELETE FROM series WHERE resolution = ?1 AND starts_at_ms < ?2")?;
+    for resolution in Resolution::ALL {
+        let from_ms = rows::clamp(keep.from_ms(resolution));
+        drop.execute([resolution.code(), from_ms])?;
+    }
+    connection
+        .prepare_cached("DELETE FROM golems_seen WHERE last_seen_ms < ?1")?
+        .execute([rows::clamp(keep.hours_from_ms)])?;
+    let first: i64 = connection
+        .prepare_cached("SELECT coalesce(min(no), 0) FROM receipts")?
+        .query_row([], |row| row.get(0))?;
+    for table in ["receipt_places", "receipt_spans"] {
+        connection
+            .prepare_cached(&format!("DELETE FROM {table} WHERE block < ?1"))?
+            .execute([first / BLOCK])?;
+    }
+    Ok(())
+}
