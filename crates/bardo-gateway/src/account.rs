@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 
 use crate::caches::FlushOrder;
 use crate::error::Problem;
-use crate::operator::balance_json;
+use crate::operator::{Operator, OperatorError, balance_json};
 use crate::route::percent_decoded;
-use crate::usage::{self, BadParameter, Days, Parameters};
+use crate::usage::{self, BadParameter, Days, Parameters, ReportBody};
 
 /// Answers `GET /v1/balance`.
 pub(crate) async fn balance(funds: &dyn Funds, principal: &Principal) -> Result<Value, Problem> {
@@ -64,27 +64,22 @@ pub(crate) async fn receipt(
     found.ok_or_else(|| Problem::receipt_not_found(id))
 }
 
-/// `GET /v1/usage?from=2026-11-01&to=2026-11-20`, both days included; `by` names other dimensions
-/// than day, model and backend.
+/// `GET /v1/usage?from=2026-11-01&to=2026-11-20`, both days included; `by` or `group_by` names other
+/// dimensions than day, model and backend.
 pub(crate) async fn usage(
-    receipts: &dyn Receipts,
+    operator: &Operator,
     principal: &Principal,
-    query: Option<&str>,
-    now_ms: u64,
+    (query, accept): (Option<&str>, Option<&str>),
     snapshot: &Snapshot,
-) -> Result<Value, Problem> {
-    let (days, by) = asked(query, now_ms).map_err(|error| Problem::bad_parameter(&error))?;
-    receipts.flush().await.map_err(store)?;
-    let query = SumQuery {
-        filter: ReceiptFilter {
-            account: Some(principal.account.clone()),
-            ..days.filter()
-        },
-        // Backends tell which costs the owner of a direct key pays.
-        by: by.iter().copied().chain([Dimension::Backend]).collect(),
-        limit: u32::MAX,
+) -> Result<ReportBody, Problem> {
+    let refused = |error: BadParameter| Problem::bad_parameter(&error);
+    let asked = asked(query, accept, operator.clock.now_ms()).map_err(refused)?;
+    let (days, by) = (asked.days, asked.by);
+    let filter = ReceiptFilter {
+        account: Some(principal.account.clone()),
+        ..days.filter()
     };
-    let found = receipts.sums(query).await.map_err(store)?;
+    let found = own_sums(operator, filter, &by).await?;
     let mut rows: BTreeMap<Group, OwnCost> = BTreeMap::new();
     let mut total = OwnCost::default();
     for SumRow { mut group, sums } in found {
@@ -102,27 +97,68 @@ pub(crate) async fn usage(
         cost.show(&mut row);
         row
     });
+    let rows: Vec<Map<String, Value>> = rows.collect();
     let mut shown = Map::new();
     total.show(&mut shown);
-    Ok(json!({
+    if asked.is_csv {
+        let labels = usage::labels(&Group::default(), &by);
+        let columns: Vec<String> = labels.keys().chain(shown.keys()).cloned().collect();
+        return Ok(ReportBody::Csv(usage::csv(&columns, &rows)));
+    }
+    Ok(ReportBody::Json(json!({
         "object": "usage",
         "account": principal.account.as_str(),
         "from": days.from.to_string(),
         "to": days.to.to_string(),
         "currency": "USD",
         "total": shown,
-        "data": rows.collect::<Vec<_>>(),
-    }))
+        "data": rows,
+    })))
 }
 
-fn asked(query: Option<&str>, now_ms: u64) -> Result<(Days, Vec<Dimension>), BadParameter> {
+/// Sums of an account. Beside the dimensions that are asked for they are split by backend, which tells
+/// the costs that the owner of a direct key pays; sums by agent are not.
+async fn own_sums(
+    operator: &Operator,
+    filter: ReceiptFilter,
+    by: &[Dimension],
+) -> Result<Vec<SumRow>, Problem> {
+    if by.contains(&Dimension::Golem) {
+        let found = usage::of_golems(operator, &filter, by).await;
+        return found.map_err(|error| match error {
+            OperatorError::Parameter(error) => Problem::bad_parameter(&error),
+            other => store(StoreError::Unavailable(other.to_string())),
+        });
+    }
+    operator.ledger.flush().await.map_err(store)?;
+    let query = SumQuery {
+        filter,
+        by: by.iter().copied().chain([Dimension::Backend]).collect(),
+        limit: u32::MAX,
+    };
+    operator.ledger.sums(query).await.map_err(store)
+}
+
+/// The parameters of a report of one account.
+struct AskedUsage {
+    days: Days,
+    by: Vec<Dimension>,
+    is_csv: bool,
+}
+
+fn asked(
+    query: Option<&str>,
+    accept: Option<&str>,
+    now_ms: u64,
+) -> Result<AskedUsage, BadParameter> {
     let mut parameters = Parameters::read(query)?;
     let days = Days::take(&mut parameters, now_ms)?;
-    let by = match parameters.take("by") {
-        Some(text) => usage::dimensions(&text)?,
-        None => vec![Dimension::Day, Dimension::Model, Dimension::Backend],
-    };
-    Ok((days, by))
+    let usual = || vec![Dimension::Day, Dimension::Model, Dimension::Backend];
+    Ok(AskedUsage {
+        days,
+        by: usage::grouping(&mut parameters)?.unwrap_or_else(usual),
+        is_csv: usage::is_csv(&mut parameters, accept)?,
+    })
 }
 
 fn store(error: StoreError) -> Problem {

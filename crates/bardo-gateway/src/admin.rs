@@ -2,6 +2,8 @@
 //! listener alone.
 
 pub(crate) mod receipts;
+pub(crate) mod reports;
+pub(crate) mod routes;
 
 use std::time::Duration;
 
@@ -9,9 +11,11 @@ use bardo_engine::Engine;
 use bardo_types::money::MicroUsd;
 use bytes::Bytes;
 use http::{Method, StatusCode};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use self::routes::AdminOperation;
 use crate::assemble::names;
 use crate::caches::{self, FlushOrder, InvalidateOrder};
 use crate::config::units::Span;
@@ -20,11 +24,13 @@ use crate::operator::{BillResolution, KeyChange, KeySpec, Operator, OperatorErro
 use crate::usage::{BadParameter, Parameters};
 
 /// The body of a request that creates a key.
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, JsonSchema, Default)]
 #[serde(default, deny_unknown_fields)]
 struct CreateKey {
+    /// Label for listings.
     #[serde(deserialize_with = "or_default")]
     name: String,
+    /// Account that pays, or the id of one of its keys; a new account if absent.
     account: Option<String>,
     /// Create the account if it does not exist.
     #[serde(deserialize_with = "or_default")]
@@ -37,20 +43,22 @@ struct CreateKey {
 }
 
 /// The body of a request that changes the limits of a key.
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, JsonSchema, Default)]
 #[serde(default, deny_unknown_fields)]
 struct SetKey {
     #[serde(deserialize_with = "or_default")]
     scopes: Vec<String>,
 }
 
-#[derive(Deserialize, Default)]
+/// The body of a request that replaces a key.
+#[derive(Deserialize, JsonSchema, Default)]
 #[serde(default, deny_unknown_fields)]
 struct RotateRequest {
     overlap: Option<Span>,
 }
 
-#[derive(Deserialize)]
+/// The body of a deposit.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DepositBody {
     usd: Amount,
@@ -61,7 +69,8 @@ struct DepositBody {
     create: bool,
 }
 
-#[derive(Deserialize, Default)]
+/// The decision about a request with an unknown outcome: `release` or `charge_usd`.
+#[derive(Deserialize, JsonSchema, Default)]
 #[serde(default, deny_unknown_fields)]
 struct ReconcileRequest {
     #[serde(deserialize_with = "or_default")]
@@ -79,6 +88,19 @@ fn or_default<'de, D: serde::Deserializer<'de>, T: Deserialize<'de> + Default>(
 
 /// An amount in USD, as text or as a number; read digit by digit, never through a float.
 pub(crate) struct Amount(pub(crate) MicroUsd);
+
+impl JsonSchema for Amount {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Amount".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "An amount in USD, as text or as a number, with at most six decimal places.",
+            "type": ["string", "number"],
+        })
+    }
+}
 
 impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -107,35 +129,49 @@ pub(crate) async fn answer(
     body: &Bytes,
 ) -> Option<(StatusCode, Value)> {
     let cache = engine.cache();
-    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-    let done = match (method.as_str(), parts.as_slice()) {
-        ("GET", ["admin", "keys"]) => operator
+    let (operation, name) = routes::find(method, path)?;
+    let done = match operation {
+        AdminOperation::ListKeys => operator
             .list_keys(None)
             .await
             .map(|keys| json!({ "keys": keys })),
-        ("POST", ["admin", "keys"]) => create_key(operator, engine, body).await,
-        ("POST", ["admin", "keys", id, "revoke"]) | ("DELETE", ["admin", "keys", id]) => {
-            operator.change_key(id, KeyChange::Revoke).await
+        AdminOperation::CreateKey => create_key(operator, engine, body).await,
+        AdminOperation::RevokeKey | AdminOperation::DeleteKey => {
+            operator.change_key(name, KeyChange::Revoke).await
         }
-        ("GET", ["admin", "keys", id]) => operator.show_key(id).await,
-        ("PATCH", ["admin", "keys", id]) => set_key(operator, id, body).await,
-        ("POST", ["admin", "keys", id, "rotate"]) => rotate_key(operator, id, body).await,
-        ("GET", ["admin", "balances", name]) => balance(operator, name).await,
-        ("POST", ["admin", "balances", name, "deposits"]) => deposit(operator, name, body).await,
-        ("GET", ["admin", "balances", name, "ledger"]) => postings(operator, name).await,
-        ("GET", ["admin", "cache"]) => Ok(caches::stats(cache)),
-        ("GET", ["admin", "cache", name]) => caches::account(operator, cache, name)
+        AdminOperation::ShowKey => operator.show_key(name).await,
+        AdminOperation::SetKey => set_key(operator, name, body).await,
+        AdminOperation::RotateKey => rotate_key(operator, name, body).await,
+        AdminOperation::ShowBalance => balance(operator, name).await,
+        AdminOperation::Deposit => deposit(operator, name, body).await,
+        AdminOperation::Postings => postings(operator, name).await,
+        AdminOperation::CacheStats => Ok(caches::stats(cache)),
+        AdminOperation::CacheOfAccount => caches::account(operator, cache, name)
             .await
             .map(|account| caches::stats_of(cache, &account)),
-        ("POST", ["admin", "cache", "flush"]) => flush(operator, engine, body).await,
-        ("POST", ["admin", "cache", "invalidate"]) => invalidate(operator, engine, body).await,
-        ("GET", ["admin", "verify"]) => operator.verify().await.map(|(_, found)| found),
-        ("GET", ["admin", "unknown"]) => operator
+        AdminOperation::FlushCache => flush(operator, engine, body).await,
+        AdminOperation::InvalidateCache => invalidate(operator, engine, body).await,
+        AdminOperation::Alerts => Ok(operator.alerts.json()),
+        AdminOperation::TestAlert => Ok(operator.alerts.test()),
+        AdminOperation::Verify => operator.verify().await.map(|(_, found)| found),
+        AdminOperation::Unknown => operator
             .unknown()
             .await
             .map(|holds| json!({ "holds": holds })),
-        ("POST", ["admin", "unknown", request]) => reconcile(operator, request, body).await,
-        _ => return None,
+        AdminOperation::Reconcile => reconcile(operator, name, body).await,
+        // Pages and reports are answered before.
+        AdminOperation::Live
+        | AdminOperation::Ready
+        | AdminOperation::Status
+        | AdminOperation::Metrics
+        | AdminOperation::OpenApi
+        | AdminOperation::Usage
+        | AdminOperation::Receipts
+        | AdminOperation::Overview
+        | AdminOperation::Series
+        | AdminOperation::Top
+        | AdminOperation::Golems
+        | AdminOperation::Accounts => return None,
     };
     Some(match done {
         Ok(value) => (StatusCode::OK, value),

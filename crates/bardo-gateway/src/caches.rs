@@ -30,7 +30,7 @@ pub(crate) fn sealer() -> Option<Sealer> {
 
 /// What a flush removes. Members narrow it: `account` alone, or together with one of the others;
 /// `agent` needs an account.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct FlushOrder {
     /// Every entry of every account.

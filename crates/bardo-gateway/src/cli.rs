@@ -11,20 +11,29 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use serde_json::{Value, json};
 
+pub(crate) use self::client::AdminClient;
 pub(crate) use self::failure::CliFailure;
 use crate::config::units::Span;
 use crate::config::{self, Config, Loaded};
 use crate::stores::DataFolderKind;
-use crate::{assemble, serve, simulation};
+use crate::{serve, simulation};
 
 mod balance;
 mod cache;
 mod check;
+mod client;
 mod demo;
+mod doctor;
 mod failure;
+mod health;
+mod import;
+mod init;
 mod keys;
+mod man;
+mod models;
 mod route;
 mod simulate;
+mod top;
 mod usage;
 
 #[derive(Parser)]
@@ -48,17 +57,32 @@ enum Verb {
     Demo(demo::DemoArgs),
     /// Play a workload against simulated providers and print what each layer of caches saves.
     Simulate(simulate::SimulateArgs),
+    /// Write a configuration file with the API keys of the environment and the servers of this
+    /// machine.
+    Init(init::InitArgs),
+    /// Convert the configuration of another gateway.
+    Import {
+        #[command(subcommand)]
+        verb: import::ImportVerb,
+    },
     /// Validate the configuration and list its backends.
     Check(check::CheckArgs),
+    /// Check that a gateway is ready. Exit status 0 if it is, else 1.
+    Health(health::HealthArgs),
+    /// Find faults of the configuration, the providers, the machine and the clients, with the line
+    /// that mends each.
+    Doctor(doctor::DoctorArgs),
+    /// Watch a running server in the terminal: requests, spend, health, cache and accounts.
+    Top(top::TopArgs),
     /// Show the configuration or its JSON schema.
     Config {
         #[command(subcommand)]
         verb: ConfigVerb,
     },
-    /// List the models of the backends.
+    /// List the models of the backends, and fetch their lists.
     Models {
         #[command(subcommand)]
-        verb: ModelsVerb,
+        verb: models::ModelsVerb,
     },
     /// Explain how a request is routed.
     Route {
@@ -92,6 +116,8 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Print manual pages, or write them into a folder.
+    Man(man::ManArgs),
 }
 
 #[derive(Subcommand)]
@@ -107,24 +133,6 @@ enum ConfigVerb {
         #[arg(long)]
         json: bool,
     },
-}
-
-#[derive(Subcommand)]
-enum ModelsVerb {
-    /// List the models of the configured backends, from the catalog in this binary.
-    List(ListArgs),
-}
-
-#[derive(Args)]
-struct ListArgs {
-    #[command(flatten)]
-    common: Common,
-    /// List only models without a known price.
-    #[arg(long)]
-    unpriced: bool,
-    /// List the models of the simulated providers. Needs no configuration.
-    #[arg(long, conflicts_with = "config")]
-    sandbox: bool,
 }
 
 /// Options of all verbs.
@@ -282,7 +290,12 @@ pub(crate) fn run() -> ExitCode {
         Verb::Sandbox(args) => simulation::run_alone(&args),
         Verb::Demo(args) => demo::run(&args),
         Verb::Simulate(args) => simulate::run(&args),
+        Verb::Init(args) => init::run(&args),
+        Verb::Import { verb } => import::run(verb),
         Verb::Check(args) => check::check(&args),
+        Verb::Health(args) => health::run(&args),
+        Verb::Doctor(args) => doctor::run(&args),
+        Verb::Top(args) => top::run(&args),
         Verb::Config {
             verb: ConfigVerb::Show(common),
         } => show_settings(&common),
@@ -296,9 +309,7 @@ pub(crate) fn run() -> ExitCode {
             say(format!("{schema:#}"));
             Ok(())
         }
-        Verb::Models {
-            verb: ModelsVerb::List(common),
-        } => list_models(&common),
+        Verb::Models { verb } => models::run(verb),
         Verb::Route { verb } => route::run(verb),
         Verb::Keys { verb } => keys::run(*verb),
         Verb::Balance { verb } => balance::run(verb),
@@ -309,6 +320,7 @@ pub(crate) fn run() -> ExitCode {
             complete(shell);
             Ok(())
         }
+        Verb::Man(args) => man::run(&args, Cli::command()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -349,60 +361,6 @@ fn show_settings(common: &Common) -> Result<(), CliFailure> {
             say(json!({ "key": key, "value": value, "source": source }).to_string());
         } else {
             say(format!("{key} = {value}  # {source}"));
-        }
-    }
-    Ok(())
-}
-
-fn list_models(args: &ListArgs) -> Result<(), CliFailure> {
-    let common = &args.common;
-    let catalog = std::sync::Arc::new(bardo_router::Catalog::embedded());
-    let refuse = |loaded: &Loaded, reason: String| CliFailure::from(loaded.refuse(&reason));
-    let (loaded, backends, lists) = if args.sandbox {
-        serve::runtime()?.block_on(async {
-            // The simulated providers run only until their lists are read.
-            let providers = simulation::start(true)?;
-            let loaded = config::embedded("sandbox", simulation::configuration(providers))?;
-            let backends =
-                assemble::backends(&loaded.config).map_err(|reason| refuse(&loaded, reason))?;
-            let lists = route::simulated(&backends, &catalog).await;
-            Ok::<_, CliFailure>((loaded, backends, lists))
-        })?
-    } else {
-        let loaded = load(common, false)?;
-        let backends =
-            assemble::backends(&loaded.config).map_err(|reason| refuse(&loaded, reason))?;
-        (loaded, backends, assemble::LiveLists::new())
-    };
-    let snapshot = assemble::snapshot(&loaded.config, &backends, &catalog, &lists, args.sandbox);
-    let roster = snapshot.roster();
-    for entry in roster.shown() {
-        let served = roster.resolve(&entry.id).unwrap_or_default();
-        let price_of = |candidate: &bardo_router::Candidate| candidate.entry.price;
-        let is_shown =
-            |candidate: &&bardo_router::Candidate| !args.unpriced || price_of(candidate).is_none();
-        let by: Vec<&str> = served
-            .iter()
-            .filter(is_shown)
-            .map(|candidate| snapshot.endpoints[candidate.backend].name.as_str())
-            .collect();
-        if args.unpriced && by.is_empty() {
-            continue;
-        }
-        if common.json {
-            let price = served.iter().find_map(price_of);
-            let per_million = price.map(|price| {
-                let usd = |micro| MicroUsd::new(micro).to_string();
-                json!({ "input": usd(price.input.micro()), "output": usd(price.output.micro()) })
-            });
-            say(json!({
-                "id": entry.id, "vendor": entry.vendor, "providers": by,
-                "context_tokens": entry.capabilities.context_tokens,
-                "usd_per_million": per_million.filter(|_| !args.unpriced),
-            })
-            .to_string());
-        } else {
-            say(format!("{:<32} {}", entry.id, by.join(", ")));
         }
     }
     Ok(())

@@ -4,6 +4,7 @@ mod layers;
 mod raw;
 mod settings;
 mod spellings;
+mod standard_names;
 pub(crate) mod units;
 mod urls;
 
@@ -11,12 +12,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-pub(crate) use layers::{Layer, Layers};
+pub(crate) use layers::{Layer, Layers, credentials};
 pub(crate) use raw::{
-    BACKENDS, BankrConfig, CacheConfig, Config, DirectKey, DirectProvider, LimitsConfig, ModeName,
-    OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawAuditMode, RawCacheScope,
-    RawDomain, RawDurability, RawMinPFallback, RawRegime, RefusedPhrasesConfig,
-    SemanticCacheConfig, ServiceConfig, StoreConfig, VectorsConfig, known_backend_beside, usd,
+    AlertsConfig, BACKENDS, BankrConfig, CacheConfig, ClickHouseConfig, Config, DirectKey,
+    DirectProvider, LangfuseConfig, LimitsConfig, ModeName, OtlpConfig, OwnerModelConfig,
+    PriceConfig, PrivyConfig, ProviderMode, RawAlertEvent, RawAuditMode, RawCacheScope, RawDomain,
+    RawDurability, RawMinPFallback, RawRegime, RawServer, RefusedPhrasesConfig,
+    SemanticCacheConfig, ServiceConfig, StoreConfig, TelemetryConfig, VectorsConfig, WebhookConfig,
+    known_backend_beside, usd,
 };
 #[cfg(feature = "embedder")]
 pub(crate) use raw::{RawPooling, RawVectorEngine, SemanticModelConfig};
@@ -107,6 +110,10 @@ fn layered(
         "default",
         parse(DEFAULTS, "toml").map_err(ConfigError)?,
     ));
+    layers.push(Layer::new(
+        "environment",
+        standard_names::telemetry(environment),
+    ));
     match &file {
         Some(path) => layers.push(Layer::new(path.display().to_string(), read(path)?)),
         // Without a file, the keys that other tools use are enough to start.
@@ -162,13 +169,47 @@ pub(crate) fn embedded_store() -> Result<StoreConfig, ConfigError> {
 
 /// A configuration made by the program itself, over the defaults.
 pub(crate) fn embedded(name: &str, value: Value) -> Result<Loaded, ConfigError> {
+    embedded_with(name, value, &[])
+}
+
+/// A configuration made by the program itself, over the defaults and the telemetry that the
+/// environment names.
+pub(crate) fn embedded_with(
+    name: &str,
+    value: Value,
+    environment: &[(String, String)],
+) -> Result<Loaded, ConfigError> {
     let mut layers = Layers::default();
     layers.push(Layer::new(
         "default",
         parse(DEFAULTS, "toml").map_err(ConfigError)?,
     ));
+    layers.push(Layer::new(
+        "environment",
+        standard_names::telemetry(environment),
+    ));
     layers.push(Layer::new(name, value));
-    let config = build(&layers, None, &[], |_| Vec::new())?;
+    let config = build(&layers, None, environment, |_| Vec::new())?;
+    Ok(Loaded {
+        config,
+        layers,
+        file: None,
+    })
+}
+
+/// A configuration file as YAML that is not written yet.
+///
+/// # Errors
+/// With every mistake.
+pub(crate) fn of_text(text: &str, environment: &[(String, String)]) -> Result<Loaded, ConfigError> {
+    let mut layers = Layers::default();
+    for (name, text, extension) in [("default", DEFAULTS, "toml"), ("file", text, "yaml")] {
+        layers.push(Layer::new(
+            name,
+            parse(text, extension).map_err(ConfigError)?,
+        ));
+    }
+    let config = build(&layers, None, environment, |_| Vec::new())?;
     Ok(Loaded {
         config,
         layers,

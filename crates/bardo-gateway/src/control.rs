@@ -22,9 +22,11 @@ use tokio::net::{UnixListener, UnixStream};
 use crate::caches::{self, FlushOrder, InvalidateOrder};
 use crate::json_words;
 use crate::operator::{Operator, OperatorError};
+use crate::refresh;
 
 const FILE: &str = "control.sock";
 const REQUEST: &[u8] = b"refresh\n";
+const LISTS: &[u8] = b"lists\n";
 /// The begin of a question about stored answers; an order as JSON follows, on one line.
 const CACHE: &str = "cache ";
 /// The longest line, in bytes.
@@ -35,13 +37,23 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Tells a server that uses this folder, if there is one, and waits until it has looked; answers
 /// whether it has.
 pub(crate) fn poke(folder: &Path) -> bool {
+    order(folder, REQUEST)
+}
+
+/// Has a server that uses this folder fetch its lists of models; `false` if no server does.
+pub(crate) fn refresh_lists(folder: &Path) -> bool {
+    order(folder, LISTS)
+}
+
+/// Sends a line to the server of a folder, and waits for its `ok`.
+fn order(folder: &Path, line: &[u8]) -> bool {
     let Ok(mut stream) = StdStream::connect(folder.join(FILE)) else {
         return false;
     };
     let _ = stream.set_read_timeout(Some(PATIENCE));
     let _ = stream.set_write_timeout(Some(PATIENCE));
     let mut answer = [0; 3];
-    stream.write_all(REQUEST).is_ok() && stream.read_exact(&mut answer).is_ok()
+    stream.write_all(line).is_ok() && stream.read_exact(&mut answer).is_ok()
 }
 
 /// Asks a server that uses this folder about its stored answers; `None` where none answers.
@@ -131,6 +143,9 @@ async fn answer(
     if let Some(order) = line.strip_prefix(CACHE.as_bytes()) {
         let answer = of_cache(&engine, &operator, order).await.to_string();
         let _ = stream.get_mut().write_all(answer.as_bytes()).await;
+    } else if line == LISTS {
+        refresh::ask_for_lists();
+        let _ = stream.get_mut().write_all(b"ok\n").await;
     } else if line == REQUEST
         && let Some(store) = store
         && store.refresh().await.is_ok()

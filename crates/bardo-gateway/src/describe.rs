@@ -73,7 +73,14 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     }
 }
 
-/// Writes an amount, a count or a time; none has more than [`HeaderFigure::ROOM`] bytes.
+/// Writes an amount in decimal USD.
+fn amount(headers: &mut HeaderMap, name: HeaderName, amount: MicroUsd) {
+    if let Ok(value) = HeaderValue::from_bytes(amount.text().as_bytes()) {
+        headers.insert(name, value);
+    }
+}
+
+/// Writes a time or another figure; none has more than [`HeaderFigure::ROOM`] bytes.
 fn show(headers: &mut HeaderMap, name: HeaderName, value: impl Display) {
     let mut figure = HeaderFigure::default();
     if write!(figure, "{value}").is_ok()
@@ -139,7 +146,7 @@ pub(crate) fn describe(head: &AnswerHead, dialect: Dialect, headers: &mut Header
     }
     insert(headers, named::CACHE, &head.cache);
     if let Some(age) = head.cache_age {
-        show(headers, named::CACHE_AGE, age.as_secs());
+        headers.insert(named::CACHE_AGE, age.as_secs().into());
     }
     if let Some(similarity) = head.cache_similarity {
         let (whole, rest) = (similarity / 1_000, similarity % 1_000);
@@ -150,10 +157,10 @@ pub(crate) fn describe(head: &AnswerHead, dialect: Dialect, headers: &mut Header
         insert(headers, named::CACHE_REASON, reason);
     }
     if let Some(estimate) = head.estimate {
-        show(headers, named::COST_ESTIMATE, estimate);
+        amount(headers, named::COST_ESTIMATE, estimate);
     }
     if let Some(hold) = head.hold {
-        show(headers, named::HOLD, hold);
+        amount(headers, named::HOLD, hold);
     }
     if head.unbilled {
         headers.insert(named::BILLED, HeaderValue::from_static("no"));
@@ -173,18 +180,20 @@ pub(crate) fn describe(head: &AnswerHead, dialect: Dialect, headers: &mut Header
 }
 
 fn cost(figures: &Figures, headers: &mut HeaderMap) {
-    if let Some(cost) = figures.cost {
-        show(headers, named::COST, cost);
-        show(headers, named::COST_USD, cost);
+    if let Some(cost) = figures.cost
+        && let Ok(value) = HeaderValue::from_bytes(cost.text().as_bytes())
+    {
+        headers.insert(named::COST, value.clone());
+        headers.insert(named::COST_USD, value);
     }
     if let Some(savings) = figures.savings {
         show(headers, named::SAVINGS, savings);
     }
     if figures.mode == PaymentMode::Prepaid {
-        show(headers, named::SPREAD, figures.spread);
+        amount(headers, named::SPREAD, figures.spread);
     }
     if let Some(balance) = figures.balance {
-        show(headers, named::BALANCE, balance);
+        amount(headers, named::BALANCE, balance);
     }
 }
 
@@ -217,7 +226,7 @@ pub(crate) fn trailers(figures: &Figures, headers: &mut HeaderMap) {
 /// Says so where there is little money.
 pub(crate) fn warn_of(funds: MicroUsd, headers: &mut HeaderMap) {
     if funds < LOW {
-        show(headers, named::BALANCE_WARNING, funds);
+        amount(headers, named::BALANCE_WARNING, funds);
     }
 }
 
@@ -239,20 +248,20 @@ pub(crate) fn limits(admission: &Admission, dialect: Dialect, headers: &mut Head
         let Some(remaining) = remaining else {
             continue;
         };
-        show(headers, limit, remaining.limit);
-        show(headers, left, remaining.remaining);
+        headers.insert(limit, remaining.limit.into());
+        headers.insert(left, remaining.remaining.into());
         show(headers, reset, Wait(remaining.reset_ms));
         if dialect == Dialect::Anthropic {
             let [limit, left, reset] = anthropic;
-            show(headers, limit, remaining.limit);
-            show(headers, left, remaining.remaining);
+            headers.insert(limit, remaining.limit.into());
+            headers.insert(left, remaining.remaining.into());
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
             let now = now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(0));
             show(headers, reset, rfc3339(now + remaining.reset_ms));
         }
     }
     if let Some(allowance) = admission.allowance {
-        show(headers, named::REMAINING_TOKENS, allowance);
+        headers.insert(named::REMAINING_TOKENS, allowance.into());
     }
 }
 

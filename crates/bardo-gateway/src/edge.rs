@@ -1,5 +1,6 @@
 //! One HTTP request: limits, route, credentials, then the engine, then headers.
 
+mod headers;
 mod replies;
 
 use std::convert::Infallible;
@@ -10,12 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use bardo_access::{KeyStore, LimitStore};
+use bardo_access::LimitStore;
 use bardo_engine::{
-    Answer, Call as EngineCall, Claimed, Engine, EngineError, FlushCause, Hints, Payer, Principal,
+    Answer, Call as EngineCall, Claimed, Engine, EngineError, FlushCause, Payer, Principal,
     Received, Recorder, Task,
 };
-use bardo_ledger::Ledger;
 use bardo_telemetry::Metrics;
 use bardo_types::clock::{Clock as _, SystemClock};
 use bardo_types::error_code::ErrorCode;
@@ -39,12 +39,16 @@ use crate::cors::Cors;
 use crate::error::Problem;
 use crate::events::{Bus, Filter};
 use crate::explain;
+use crate::export::Exports;
 use crate::home;
 use crate::models;
+use crate::openapi;
+use crate::operator::Operator;
 use crate::repeat::{self, IdempotencyOutcome};
 use crate::reply::{Behind, ReplyBody};
 use crate::request_id;
 use crate::route::{ApiRoute, ReadRoute, percent_decoded, route};
+use crate::venice;
 
 /// Limits towards callers; replaced as a whole by a reload.
 #[derive(Debug, Clone)]
@@ -63,6 +67,8 @@ pub(crate) struct EdgePolicy {
     pub(crate) limits: EdgeLimits,
     pub(crate) cors: Cors,
     pub(crate) gate: Gatekeeper,
+    /// Send `traceparent` and `tracestate` of callers to providers.
+    pub(crate) propagates: bool,
 }
 
 /// Handles requests on the data listener.
@@ -72,15 +78,19 @@ pub(crate) struct Edge {
     pub(crate) engine: Arc<Engine>,
     pub(crate) policy: ArcSwap<EdgePolicy>,
     pub(crate) draining: AtomicBool,
+    /// Told when an operator wants the lists of models to be read again.
+    pub(crate) refresh_lists: tokio::sync::Notify,
     /// Whether the store has answered since the process started.
     pub(crate) store_reached: Arc<AtomicBool>,
-    pub(crate) ledger: Arc<dyn Ledger>,
-    pub(crate) keys: Arc<dyn KeyStore>,
+    /// The stores of money, keys and receipts.
+    pub(crate) operator: Operator,
     /// Counters of rates.
     pub(crate) counters: Arc<dyn LimitStore>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) bus: Bus,
     pub(crate) bodies: BodyBudget,
+    /// Telemetry sinks, if there are any.
+    pub(crate) exports: Option<Arc<Exports>>,
 }
 
 /// The largest body of an account without balance, where every backend is billed.
@@ -101,6 +111,8 @@ struct Caller {
     request_id: Arc<str>,
     dialect: Dialect,
     sandbox: bool,
+    /// Providers get the caller's trace headers.
+    propagates: bool,
 }
 
 impl Edge {
@@ -118,6 +130,7 @@ impl Edge {
             return Ok(reply);
         }
         let origin = policy.cors.origin(&head.headers);
+        let propagates = policy.propagates;
         drop(policy);
         let found = route(&head.method, head.uri.path());
         let dialect = match &found {
@@ -136,6 +149,7 @@ impl Edge {
             id,
             dialect,
             sandbox,
+            propagates,
         };
         let answered = self.answer(&mut caller, found, &head, body).await;
         let mut reply = answered.unwrap_or_else(|problem| {
@@ -169,6 +183,7 @@ impl Edge {
             ApiRoute::Explain => self.explain(caller, head, body).await,
             ApiRoute::ExplainCache => self.explain_cache(caller, head, body).await,
             ApiRoute::Health => Ok(self.health()),
+            ApiRoute::OpenApi => Ok(whole(openapi::public().into())),
             ApiRoute::ChangeCaps => self.change_caps(caller, &head.headers, body).await,
             ApiRoute::FlushCache => self.flush_cache(caller, head).await,
             ApiRoute::WrongMethod(allowed) => {
@@ -201,18 +216,21 @@ impl Edge {
         let is_anthropic = dialect == Dialect::Anthropic;
         let (now_ms, query) = (SystemClock.now_ms(), head.uri.query());
         let snapshot = self.engine.snapshot();
-        let (keys, ledger) = (&*self.keys, &*self.ledger);
+        let (keys, ledger) = (&*self.operator.keys, &*self.operator.ledger);
         let shown = match found {
             ReadRoute::Models => models::list(snapshot.roster(), is_anthropic),
             ReadRoute::Model(name) => models::one(snapshot.roster(), &name, is_anthropic)
                 .ok_or_else(|| Problem::model_not_found(&name))?,
             ReadRoute::Balance => account::balance(ledger, &principal).await?,
             ReadRoute::Usage => {
-                account::usage(ledger, &principal, query, now_ms, &snapshot).await?
+                let asked = (query, replies::accepted(&head.headers));
+                let report = account::usage(&self.operator, &principal, asked, &snapshot).await?;
+                return Ok(replies::report(report));
             }
             ReadRoute::Caps => {
                 account::caps::show(keys, ledger, &principal, now_ms, &snapshot.router).await?
             }
+            ReadRoute::Venice => venice::status(snapshot.roster()),
             ReadRoute::Cache => caches::stats_of(self.engine.cache(), &principal.account),
             ReadRoute::Receipt(id) => {
                 let receipt = account::receipt(ledger, &principal, &id).await?;
@@ -257,7 +275,7 @@ impl Edge {
         let most = account::caps::BODY_MAX;
         let body = body::read(headers, body, most, &limits, &mut room).await?;
         let now_ms = SystemClock.now_ms();
-        let (keys, counters) = (&*self.keys, &*self.counters);
+        let (keys, counters) = (&*self.operator.keys, &*self.counters);
         let caps = account::caps::change(keys, counters, &principal, &body, now_ms).await?;
         Ok(json_reply(StatusCode::OK, caps))
     }
@@ -359,7 +377,7 @@ impl Edge {
                 .iter()
                 .all(|endpoint| !endpoint.direct);
         if !is_small && limit > BODY_WITHOUT_FUNDS && is_billed {
-            let balance = self.ledger.balance(&principal.account).await;
+            let balance = self.operator.ledger.balance(&principal.account).await;
             let balance = balance.map_err(|error| Problem::store_unavailable(&error))?;
             if balance.unwrap_or_default().available == MicroUsd::ZERO {
                 limit = BODY_WITHOUT_FUNDS;
@@ -524,7 +542,7 @@ fn received(
     body: Bytes,
     principal: Principal,
 ) -> Received {
-    let (forward, hints) = sort_headers(headers);
+    let (forward, hints) = headers::sort(headers, caller.propagates);
     Received {
         request_id: caller.id.clone(),
         client_request_id: (*caller.request_id != *caller.id.as_str())
@@ -558,34 +576,4 @@ fn check_host(head: &http::request::Parts) -> Result<(), Problem> {
     } else {
         Err(Problem::bad_host())
     }
-}
-
-/// The headers that may travel on, and our hints among them. Everything else stays here.
-fn sort_headers(headers: &HeaderMap) -> (HeaderMap, Hints) {
-    const FORWARDED: &[&str] = &[
-        "anthropic-version",
-        "anthropic-beta",
-        "traceparent",
-        "tracestate",
-        "openai-beta",
-        "session-id",
-        "session_id",
-    ];
-    let mut forward = HeaderMap::new();
-    let mut hints = Hints::default();
-    for (name, value) in headers {
-        let text = name.as_str();
-        if FORWARDED.contains(&text) {
-            forward.append(name, value.clone());
-        } else if text == names::SDK_RETRY_COUNT {
-            hints.is_repeated = value != "0";
-        } else if text == names::PROMPT_CACHE_KEY {
-            hints.cache_key = value.to_str().ok().map(Into::into);
-        } else if let Some(hint) = text.strip_prefix(names::HINT_PREFIX)
-            && let Ok(value) = value.to_str()
-        {
-            hints.header(hint, value);
-        }
-    }
-    (forward, hints)
 }

@@ -22,6 +22,8 @@ pub(crate) use self::names::Filter;
 #[cfg(test)]
 pub(crate) use self::names::NAMES;
 pub(crate) use self::owner::OwnerMessages;
+#[cfg(test)]
+pub(crate) use self::told::sample;
 pub(crate) use self::told::{outcome, started, told};
 
 /// Number of events that can wait for the slowest reader.
@@ -73,17 +75,36 @@ impl Bus {
 
     /// The events of one account from now on that the reader wants, as server-sent events.
     pub(crate) fn follow(&self, account: AccountId, filter: Filter, heartbeat: Duration) -> Feed {
+        self.feed(heartbeat, "events.lost", move |event| {
+            let is_wanted = event.account == account && filter.takes(event.name);
+            is_wanted.then(|| (event.name, event.json.to_string()))
+        })
+    }
+
+    /// What `show` makes of the events of all accounts from now on, for operators.
+    pub(crate) fn follow_all(
+        &self,
+        heartbeat: Duration,
+        show: fn(&Event) -> Option<(&'static str, String)>,
+    ) -> Feed {
+        self.feed(heartbeat, "lost", show)
+    }
+
+    /// Server-sent events with the name and the data that `show` makes of each event.
+    fn feed(
+        &self,
+        heartbeat: Duration,
+        lost_name: &'static str,
+        show: impl Fn(&Event) -> Option<(&'static str, String)> + Send + 'static,
+    ) -> Feed {
         let receiver = self.events.subscribe();
         let closed = self.closed.subscribe();
+        let first = Some(Bytes::from_static(b": connected\n\n"));
         let next = futures_util::stream::unfold(
-            (
-                (receiver, closed),
-                (account, filter),
-                Some(Bytes::from_static(b": connected\n\n")),
-            ),
-            move |((mut receiver, mut closed), (account, filter), first)| async move {
+            ((receiver, closed), show, first),
+            move |((mut receiver, mut closed), show, first)| async move {
                 if let Some(bytes) = first {
-                    return Some((bytes, ((receiver, closed), (account, filter), None)));
+                    return Some((bytes, ((receiver, closed), show, None)));
                 }
                 loop {
                     let next = tokio::select! {
@@ -93,18 +114,16 @@ impl Bus {
                     };
                     let bytes = match next {
                         Err(_) => HEARTBEAT,
-                        Ok(Ok(event)) if event.account != account || !filter.takes(event.name) => {
-                            continue;
-                        }
-                        Ok(Ok(event)) => {
-                            format!("event: {}\ndata: {}\n\n", event.name, event.json).into()
-                        }
+                        Ok(Ok(event)) => match show(&event) {
+                            Some((name, data)) => format!("event: {name}\ndata: {data}\n\n").into(),
+                            None => continue,
+                        },
                         Ok(Err(RecvError::Lagged(lost))) => {
-                            format!("event: events.lost\ndata: {{\"lost\":{lost}}}\n\n").into()
+                            format!("event: {lost_name}\ndata: {{\"lost\":{lost}}}\n\n").into()
                         }
                         Ok(Err(RecvError::Closed)) => return None,
                     };
-                    return Some((bytes, ((receiver, closed), (account, filter), None)));
+                    return Some((bytes, ((receiver, closed), show, None)));
                 }
             },
         );
@@ -112,7 +131,7 @@ impl Bus {
     }
 }
 
-/// The events of one account, written as server-sent events.
+/// Events written as server-sent events.
 pub(crate) struct Feed(Pin<Box<dyn Stream<Item = Bytes> + Send>>);
 
 impl Feed {

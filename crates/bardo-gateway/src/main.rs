@@ -2,6 +2,7 @@
 
 mod account;
 mod admin;
+mod alerts;
 mod assemble;
 mod auth;
 mod bankr;
@@ -10,18 +11,24 @@ mod cache_secret;
 mod caches;
 mod cli;
 mod config;
+mod console;
 mod control;
 mod cors;
 mod describe;
+mod doctor;
 mod edge;
 mod embedding;
 mod error;
 mod events;
 mod explain;
+mod export;
 mod home;
+mod import;
 mod json_words;
 mod last_lists;
 mod models;
+mod notify;
+mod openapi;
 mod operator;
 mod ops;
 mod probe;
@@ -31,6 +38,7 @@ mod reply;
 mod request_id;
 mod route;
 mod screens;
+mod series;
 mod serve;
 mod server;
 #[cfg(feature = "sandbox")]
@@ -44,6 +52,7 @@ mod usage;
 mod vector_store;
 #[cfg(feature = "embedder")]
 mod vectors;
+mod venice;
 mod write_timeout;
 
 use std::process::ExitCode;

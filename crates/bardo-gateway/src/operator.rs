@@ -14,11 +14,13 @@ use bardo_ledger::{Ledger, LedgerRefusal, StoreError};
 use bardo_types::clock::Clock;
 use bardo_types::ids::{AccountId, KeyId};
 
+use crate::alerts::AlertBoard;
+use crate::series::SeriesSpans;
 use crate::usage::BadParameter;
 
 pub(crate) use keys::{KeyChange, KeySpec, fresh_name};
 pub(crate) use money::{BillResolution, balance_json};
-pub(crate) use usage::ReceiptSums;
+pub(crate) use usage::{FoundReceipt, ReceiptSums};
 
 /// Acts on the stores.
 #[derive(Clone)]
@@ -26,6 +28,10 @@ pub(crate) struct Operator {
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) keys: Arc<dyn KeyStore>,
     pub(crate) clock: Arc<dyn Clock>,
+    /// Time for which series are stored.
+    pub(crate) series: SeriesSpans,
+    /// The alerts of this process.
+    pub(crate) alerts: Arc<AlertBoard>,
 }
 
 /// Why an action was not carried out.

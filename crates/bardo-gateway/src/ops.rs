@@ -1,6 +1,6 @@
 //! The operators' listener: health, status, metrics, and the admin API.
 
-mod backends;
+pub(crate) mod backends;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,11 +24,17 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::admin::{self, receipts::ReceiptsBody};
+use crate::admin;
+use crate::admin::routes::{self, AdminOperation};
 use crate::caches;
+use crate::config::RawServer;
+use crate::console::{self, Console};
 use crate::edge::Edge;
+use crate::openapi;
 use crate::operator::Operator;
+use crate::reply::ReplyBody;
 use crate::unbilled;
+use crate::usage::ReportBody;
 use backends::{Backends, circuit_state};
 
 /// The longest wait for the store when metrics are scraped.
@@ -37,6 +43,7 @@ const STORE_PATIENCE: Duration = Duration::from_millis(500);
 const BODY_MAX: usize = 64 << 10;
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const JSON: &str = "application/json";
 const CSV: &str = "text/csv; charset=utf-8";
 
 /// The longest wait for the store when the health is requested.
@@ -49,6 +56,10 @@ pub(crate) struct Status {
     pub(crate) config_file: Option<String>,
     /// Short hash of the settings in force.
     pub(crate) config_hash: String,
+    /// Each setting with its value and where it comes from; secrets are not shown.
+    pub(crate) settings: Arc<Vec<(String, Value, String)>>,
+    /// Unix milliseconds at which they were read.
+    pub(crate) loaded_at_ms: u64,
     /// Settings that changed since the start and that only a restart brings into force.
     pub(crate) restart_required: Vec<&'static str>,
     /// Why the last reload was refused, if it was.
@@ -65,6 +76,9 @@ pub(crate) struct Ops {
     pub(crate) operator: Operator,
     /// Required unless it is empty.
     pub(crate) token: Secret,
+    /// Lets its sender read, and change nothing. Empty: there is none.
+    pub(crate) read_token: Secret,
+    pub(crate) console: Console,
 }
 
 /// Serves the operators' listener for as long as the process runs.
@@ -78,7 +92,7 @@ pub(crate) async fn serve(listener: TcpListener, ops: Arc<Ops>) {
         tokio::spawn(async move {
             let service = service_fn(move |request: Request<Incoming>| {
                 let ops = Arc::clone(&ops);
-                async move { Ok::<_, Infallible>(ops.answer(request).await) }
+                async move { Ok::<_, Infallible>(ops.respond(request).await) }
             });
             let _ = http1::Builder::new()
                 .timer(TokioTimer::new())
@@ -91,6 +105,41 @@ pub(crate) async fn serve(listener: TcpListener, ops: Arc<Ops>) {
 type OpsReply = Response<Full<Bytes>>;
 
 impl Ops {
+    /// The listener's work over the engine and the stores.
+    pub(crate) fn new(
+        edge: &Arc<Edge>,
+        status: &Arc<ArcSwap<Status>>,
+        operator: Operator,
+        server: &RawServer,
+        console: Console,
+    ) -> Self {
+        let (token, read_token) = (&server.admin_token, &server.admin_read_token);
+        Self {
+            console,
+            edge: Arc::clone(edge),
+            status: Arc::clone(status),
+            metrics: Arc::clone(&edge.metrics),
+            operator,
+            token: token.clone(),
+            read_token: read_token.clone(),
+        }
+    }
+
+    async fn respond(&self, request: Request<Incoming>) -> Response<ReplyBody> {
+        if console::owns(request.uri().path()) {
+            return console::answer(self, request).await;
+        }
+        let (head, body) = self.answer(request).await.into_parts();
+        // A body in memory is whole at once.
+        let body = body.collect().await.map(|whole| whole.to_bytes());
+        Response::from_parts(head, ReplyBody::Whole(body.unwrap_or_default()))
+    }
+
+    /// Milliseconds since 1970.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.operator.clock.now_ms()
+    }
+
     async fn answer(&self, request: Request<Incoming>) -> OpsReply {
         let (head, body) = request.into_parts();
         let path = head.uri.path().to_owned();
@@ -102,12 +151,14 @@ impl Ops {
             }
             _ => {}
         }
-        if let Some(refusal) = self.refusal(&head.headers) {
+        if let Some(refusal) = self.refusal(&head.method, &head.headers) {
             return refusal;
         }
-        match path.as_str() {
-            "/status" => json_reply(StatusCode::OK, self.status()),
-            "/metrics" => {
+        let page = routes::find(&Method::GET, &path).map(|(operation, _)| operation);
+        match page {
+            Some(AdminOperation::Status) => json_reply(StatusCode::OK, self.status()),
+            Some(AdminOperation::OpenApi) => text_reply(openapi::whole().to_owned(), JSON),
+            Some(AdminOperation::Metrics) => {
                 let backends = Backends::of(&self.edge.engine);
                 self.metrics.backends(&backends.gauges());
                 self.metrics
@@ -118,14 +169,14 @@ impl Ops {
             _ if path.starts_with("/admin/") => self.admin(&head, &path, body).await,
             _ => json_reply(
                 StatusCode::NOT_FOUND,
-                json!({ "error": { "message": "unknown path; use GET /health/live, /health/ready, /status, /metrics or /admin/…" } }),
+                json!({ "error": { "message": "unknown path; use GET /health/live, /health/ready, /status, /metrics, /openapi.json or /admin/…" } }),
             ),
         }
     }
 
     /// Refuses requests without the token. Without a token it refuses web pages of other origins,
     /// which can reach loopback by its address or by a name that resolves to it.
-    fn refusal(&self, headers: &HeaderMap) -> Option<OpsReply> {
+    fn refusal(&self, method: &Method, headers: &HeaderMap) -> Option<OpsReply> {
         let refuse = |status, message: &str| {
             Some(json_reply(
                 status,
@@ -138,7 +189,11 @@ impl Ops {
                 .and_then(|value| value.to_str().ok())
                 .and_then(|text| text.strip_prefix("Bearer "))
                 .map(|token| Secret::new(token.trim().to_owned()));
-            if presented.is_some_and(|token| token == self.token) {
+            let may_read =
+                matches!(*method, Method::GET | Method::HEAD) && !self.read_token.is_empty();
+            if presented
+                .is_some_and(|token| token == self.token || may_read && token == self.read_token)
+            {
                 return None;
             }
             return refuse(
@@ -182,7 +237,7 @@ impl Ops {
                 json!({ "error": { "message": "the body is larger than 64 KiB or incomplete" } }),
             );
         };
-        if let Some(reply) = self.receipts(head, path).await {
+        if let Some(reply) = self.report(head, path).await {
             return reply;
         }
         if let Err(error) = admin::no_parameters(head.uri.query()) {
@@ -213,21 +268,17 @@ impl Ops {
         }
     }
 
-    /// Answers for the receipts of all accounts; `None` for another path or method.
-    async fn receipts(&self, head: &http::request::Parts, path: &str) -> Option<OpsReply> {
-        let query = head.uri.query();
-        let shown = match (head.method.as_str(), path) {
-            ("GET", "/admin/usage") => {
-                let accept = head.headers.get(ACCEPT);
-                let accept = accept.and_then(|value| value.to_str().ok());
-                admin::receipts::sums(&self.operator, query, accept).await
-            }
-            ("GET", "/admin/receipts") => admin::receipts::list(&self.operator, query).await,
-            _ => return None,
-        };
+    /// Answers a report over all accounts; `None` for another path or method.
+    async fn report(&self, head: &http::request::Parts, path: &str) -> Option<OpsReply> {
+        if head.method != Method::GET {
+            return None;
+        }
+        let (query, accept) = (head.uri.query(), head.headers.get(ACCEPT));
+        let accept = accept.and_then(|value| value.to_str().ok());
+        let shown = admin::reports::answer(&self.operator, path, query, accept).await?;
         Some(match shown {
-            Ok(ReceiptsBody::Json(body)) => json_reply(StatusCode::OK, body),
-            Ok(ReceiptsBody::Csv(text)) => text_reply(text, CSV),
+            Ok(ReportBody::Json(body)) => json_reply(StatusCode::OK, body),
+            Ok(ReportBody::Csv(text)) => text_reply(text, CSV),
             Err(error) => {
                 let (status, body) = admin::refused(&error);
                 json_reply(status, body)
@@ -236,7 +287,7 @@ impl Ops {
     }
 
     /// The backends that are not billed, without local servers.
-    fn unbilled(&self) -> Vec<String> {
+    pub(crate) fn unbilled(&self) -> Vec<String> {
         let snapshot = self.edge.engine.snapshot();
         let unbilled = snapshot
             .endpoints
@@ -314,7 +365,7 @@ impl Ops {
 }
 
 /// `localhost`, `127.0.0.1` or `[::1]`, with or without a port.
-fn is_loopback_name(host: &str) -> bool {
+pub(crate) fn is_loopback_name(host: &str) -> bool {
     ["localhost", "127.0.0.1", "[::1]"].iter().any(|local| {
         host.strip_prefix(local).is_some_and(|port| {
             port.is_empty()

@@ -14,6 +14,7 @@ use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
+use tokio::sync::Notify;
 
 use crate::last_lists;
 
@@ -21,6 +22,22 @@ use crate::last_lists;
 const LIST_MAX: usize = 64 << 20;
 /// The time limit for a list.
 const LIST_WAIT: Duration = Duration::from_secs(20);
+
+/// An operator asked for new lists. One server runs in a process.
+static ASKED: Notify = Notify::const_new();
+
+/// Has the server fetch its lists now.
+pub(crate) fn ask_for_lists() {
+    ASKED.notify_one();
+}
+
+/// Waits until lists are due: at `time`, or when an operator asks for them.
+pub(crate) async fn due(time: tokio::time::Instant) {
+    tokio::select! {
+        () = tokio::time::sleep_until(time) => {}
+        () = ASKED.notified() => {}
+    }
+}
 
 /// A backend's list of models, as fetched for the backends of one configuration.
 pub(crate) struct Fetched {
@@ -149,7 +166,7 @@ pub(crate) async fn ask(
 }
 
 /// Requests a path below the address of a backend, with its key.
-async fn request(
+pub(crate) async fn request(
     transport: &Transport,
     endpoint: &Endpoint,
     path: &str,

@@ -28,6 +28,8 @@ pub(crate) enum ApiRoute {
     FlushCache,
     /// Alive, ready, or both.
     Health,
+    /// The description of this listener.
+    OpenApi,
     /// A known path with another method.
     WrongMethod(&'static str),
     /// A path without a route.
@@ -51,6 +53,8 @@ pub(crate) enum ReadRoute {
     Cache,
     /// The feed of events.
     Events,
+    /// What is known of the models of Venice.
+    Venice,
     /// The receipt of one request.
     Receipt(String),
 }
@@ -104,8 +108,11 @@ pub(crate) fn route(method: &Method, path: &str) -> ApiRoute {
         "route/explain" | "cache/explain" => ApiRoute::WrongMethod("POST"),
         "models" if is_read(method) => ApiRoute::Read(ReadRoute::Models),
         "models" => ApiRoute::WrongMethod("GET"),
+        "openapi.json" if is_read(method) => ApiRoute::OpenApi,
         "health/live" | "health/ready" | "healthz" | "health" | "health/liveliness"
         | "health/readiness" => ApiRoute::Health,
+        "venice/status" if is_read(method) => ApiRoute::Read(ReadRoute::Venice),
+        "venice/status" => ApiRoute::WrongMethod("GET"),
         "balance" if is_read(method) => ApiRoute::Read(ReadRoute::Balance),
         "usage" if is_read(method) => ApiRoute::Read(ReadRoute::Usage),
         "events" if is_read(method) => ApiRoute::Read(ReadRoute::Events),

@@ -1,8 +1,10 @@
 //! `bardo-gateway serve`: from the command line to a running gateway, and down again.
 
+mod signals;
 pub(crate) mod start;
 mod start_only;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,12 +15,11 @@ use bardo_engine::{AnswerCache, Engine, Principal, Services, Snapshot};
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
 use bardo_telemetry::Metrics;
-use bardo_types::clock::SystemClock;
-use bardo_types::secret::Secret;
+use bardo_types::clock::{Clock as _, SystemClock};
 use sha2::{Digest as _, Sha256};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use self::signals::{Signals, quit};
 use self::start::{Announced, Listeners, announce, load};
 pub(crate) use self::start::{known_clients, no_provider};
 use self::start_only::StartOnly;
@@ -27,15 +28,19 @@ use crate::auth::{Credentials, Gatekeeper, Privy, StaticKeys, StoredKeys};
 use crate::body::BodyBudget;
 use crate::cli::{CliFailure, ServeArgs, environment};
 use crate::config::{self, Config, Loaded};
+use crate::console::Console;
 use crate::cors::Cors;
 use crate::edge::{Edge, EdgeLimits, EdgePolicy};
 use crate::events::{Bus, OwnerMessages};
+use crate::export::{Exports, Pumps};
 use crate::ops::{Ops, Status};
 use crate::refresh::{self, Fetched};
 use crate::server::{self, StopPhase};
 use crate::sink::{self, Sink};
 use crate::stores::ProcessStores;
-use crate::{bankr, cache_secret, caches, last_lists, ops, probe, simulation, stores, upkeep};
+use crate::{
+    bankr, cache_secret, caches, last_lists, notify, ops, probe, simulation, stores, upkeep,
+};
 
 /// A start waits this long for the prices of backends that callers are charged for.
 const FIRST_PRICES: Duration = Duration::from_millis(200);
@@ -65,18 +70,22 @@ struct ProcessState {
 /// Runs until a signal ends it.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), CliFailure> {
     start_logging(args.sandbox);
-    serve(args, None, |announced| announce(args, announced))
+    serve(args, None, |announced| {
+        announce(args, announced);
+        notify::tell(notify::ProcessStep::Ready);
+    })
 }
 
 /// Runs beside something else in this process, in silence, until `quit` or a signal ends it. `ready`
-/// gets the address and the sandbox's key.
+/// gets the addresses for clients and operators, and the sandbox's key.
 pub(crate) fn run_beside(
     args: &ServeArgs,
     quit: oneshot::Receiver<()>,
-    ready: impl FnOnce(std::net::SocketAddr, &str),
+    ready: impl FnOnce(SocketAddr, SocketAddr, &str),
 ) -> Result<(), CliFailure> {
     serve(args, Some(quit), |announced| {
-        ready(announced.listen, announced.key.unwrap_or_default());
+        let key = announced.key.unwrap_or_default();
+        ready(announced.listen, announced.admin_listen, key);
     })
 }
 
@@ -99,9 +108,6 @@ fn serve(
     let (folder, stores) = stores::for_server(args, &loaded.config.store)?;
     cache_secret::complete(&mut loaded.config, folder.path());
     let stored = StoredKeys::over(Arc::clone(&stores.keys));
-    // A store that does not answer yet accepts no key either.
-    let has_keys = || Ok(runtime()?.block_on(stored.exist()).unwrap_or(true));
-    known_clients(&loaded.config, has_keys)?;
     let key = match args.sandbox {
         true => Some(simulation::fund(
             &stores.operator(),
@@ -110,6 +116,9 @@ fn serve(
         )?),
         false => None,
     };
+    // A store that does not answer yet accepts no key either.
+    let has_keys = || Ok(runtime()?.block_on(stored.exist()).unwrap_or(true));
+    known_clients(&loaded.config, has_keys)?;
     let snapshot = assemble::snapshot(
         &loaded.config,
         &backends,
@@ -129,8 +138,9 @@ fn serve(
     } = listeners;
     let (stop, stopping) = watch::channel(StopPhase::No);
     let server = &loaded.config.server;
-    let workers = workers(server.workers);
-    let threads = server::run(&edge, data, workers, server.read_timeout.0, &stopping);
+    let console = Console::new(server, listen, key.as_deref());
+    let (workers, patience) = (workers(server.workers), server.read_timeout.0);
+    let threads = server::run(&edge, data, workers, patience, &stopping);
     // The workers' receivers alone tell when the last of them is done.
     drop(stopping);
     let running = ProcessState {
@@ -149,12 +159,14 @@ fn serve(
     engine.start_settler(runtime.handle());
     bankr::store_seeds(&engine, folder.path());
     runtime.spawn(bankr::watch(Arc::clone(&engine), running.transport.clone()));
+    let pumps = Pumps::start(&running.edge, &running.transport, runtime.handle());
     let patience = runtime.block_on(async {
-        let keep = loaded.config.store.keep_receipts.0;
-        upkeep::start(&stores, &engine, folder.path(), keep);
+        let (config, transport) = (&loaded.config, &running.transport);
+        upkeep::start(&stores, &engine, folder.path(), config, transport)?;
         let admin = tokio::net::TcpListener::from_std(admin).map_err(|error| error.to_string())?;
-        let token = loaded.config.server.admin_token.clone();
-        tokio::spawn(ops::serve(admin, running.ops(&stores, token)));
+        let (edge, server) = (&running.edge, &loaded.config.server);
+        let ops = Ops::new(edge, &running.status, stores.operator(), server, console);
+        tokio::spawn(ops::serve(admin, Arc::new(ops)));
         // Before the process says that it is ready, for signals too.
         let signals = Signals::watch(quit)?;
         let announced = Announced {
@@ -171,17 +183,18 @@ fn serve(
     for thread in threads {
         let _ = thread.join();
     }
-    end(runtime, &engine, patience);
+    end(runtime, &engine, pumps, patience);
     Ok(())
 }
 
 /// Ends the process after its last request: settles all money that requests left behind, and drops
 /// background counts.
-fn end(runtime: tokio::runtime::Runtime, engine: &Engine, patience: Duration) {
+fn end(runtime: tokio::runtime::Runtime, engine: &Engine, pumps: Pumps, patience: Duration) {
     let settled = async { tokio::time::timeout(patience, engine.drain_settler()).await };
     if runtime.block_on(settled).is_err() {
         tracing::error!("not all requests are settled; their holds stay until they expire");
     }
+    runtime.block_on(pumps.finish());
     runtime.shutdown_timeout(RUNTIME_SHUTDOWN_TIMEOUT);
     tracing::info!("stopped");
 }
@@ -205,6 +218,7 @@ fn edge(
     let policy = policy(&loaded.config, stored.clone(), transport)?;
     let (metrics, bus) = (Arc::new(Metrics::new()), Bus::default());
     let counters = stores::limits(&loaded.config.limits)?;
+    let exports = Exports::open(&loaded.config.telemetry, &metrics)?;
     let cache = AnswerCache::new(
         snapshot.cache.limits,
         caches::sealer,
@@ -215,6 +229,7 @@ fn edge(
         limits: Arc::clone(&counters),
         clock: Arc::new(SystemClock),
         sink: Arc::new(Sink {
+            exports: exports.clone(),
             metrics: Arc::clone(&metrics),
             bus: bus.clone(),
             owners: OwnerMessages::default(),
@@ -231,12 +246,13 @@ fn edge(
         engine: Arc::new(engine),
         policy: ArcSwap::from_pointee(policy),
         draining: AtomicBool::new(false),
+        refresh_lists: tokio::sync::Notify::new(),
         store_reached: Arc::clone(&stores.reached),
-        ledger: Arc::clone(&stores.ledger),
-        keys: Arc::clone(&stores.keys),
+        operator: stores.operator(),
         counters,
         metrics,
         bus,
+        exports,
     }))
 }
 
@@ -299,6 +315,7 @@ fn policy(
         },
         cors: Cors::new(&config.server.cors.origins),
         gate: Gatekeeper::new(credentials),
+        propagates: config.telemetry.propagate,
     })
 }
 
@@ -316,6 +333,8 @@ impl Status {
         Self {
             config_file: loaded.file.as_ref().map(|file| file.display().to_string()),
             config_hash: hash(loaded),
+            settings: Arc::new(loaded.layers.effective()),
+            loaded_at_ms: SystemClock.now_ms(),
             ..Self::default()
         }
     }
@@ -328,57 +347,7 @@ fn written(loaded: &Loaded) -> Option<SystemTime> {
         .ok()
 }
 
-/// Comes when the rest of the process wants to end, or never. Loses nothing when dropped.
-async fn quit(quit: &mut Option<oneshot::Receiver<()>>) {
-    match quit {
-        Some(receiver) => {
-            let _ = receiver.await;
-        }
-        None => std::future::pending().await,
-    }
-}
-
-/// The signals that an operator sends.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    hangup: Signal,
-    /// The rest of the process wants to end.
-    quit: Option<oneshot::Receiver<()>>,
-}
-
-impl Signals {
-    fn watch(quit: Option<oneshot::Receiver<()>>) -> Result<Self, CliFailure> {
-        let watch_for = |kind| signal(kind).map_err(|error| error.to_string());
-        Ok(Self {
-            terminate: watch_for(SignalKind::terminate())?,
-            interrupt: watch_for(SignalKind::interrupt())?,
-            hangup: watch_for(SignalKind::hangup())?,
-            quit,
-        })
-    }
-
-    /// Waits until it is time to go. Loses nothing when dropped.
-    async fn stop(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
-    }
-}
-
 impl ProcessState {
-    /// The operators' listener.
-    fn ops(&self, stores: &ProcessStores, token: Secret) -> Arc<Ops> {
-        Arc::new(Ops {
-            edge: Arc::clone(&self.edge),
-            status: Arc::clone(&self.status),
-            metrics: Arc::clone(&self.edge.metrics),
-            operator: stores.operator(),
-            token,
-        })
-    }
-
     /// Everything beside serving: lists, reloads, signals. Calls `ready` once. Returns when the
     /// process has to end, with `stop` set, and how long to wait for the store.
     async fn attend(
@@ -420,9 +389,13 @@ impl ProcessState {
                     let now = written(&loaded);
                     std::mem::replace(&mut changed, now) != now
                 }
-                () = tokio::time::sleep_until(next_refresh), if loaded.config.catalog.live => {
+                () = refresh::due(next_refresh), if loaded.config.catalog.live => {
                     self.refresh(&backends, generation, &fetched);
                     next_refresh = tokio::time::Instant::now() + loaded.config.catalog.refresh.0;
+                    false
+                }
+                () = self.edge.refresh_lists.notified() => {
+                    next_refresh = tokio::time::Instant::now();
                     false
                 }
                 Some(fetched) = arriving.recv() => {
@@ -435,6 +408,7 @@ impl ProcessState {
                 }
             };
             if reload && !self.sandbox {
+                notify::tell(notify::ProcessStep::Reloading);
                 match self.reload(&loaded) {
                     Ok((newer, newer_backends)) => {
                         (loaded, backends) = (newer, newer_backends);
@@ -453,6 +427,7 @@ impl ProcessState {
                         tracing::error!(%reason, "cannot reload the configuration; the last valid one stays in force")
                     }
                 }
+                notify::tell(notify::ProcessStep::Ready);
             }
         }
         let drain = loaded.config.server.drain.0;
@@ -466,6 +441,7 @@ impl ProcessState {
         stop: &watch::Sender<StopPhase>,
         signals: &mut Signals,
     ) -> Duration {
+        notify::tell(notify::ProcessStep::Stopping(drain));
         self.edge.draining.store(true, Ordering::Relaxed);
         self.edge.engine.stop_keepalive();
         self.edge.bus.close();
@@ -579,7 +555,9 @@ impl ProcessState {
         let outcome = read();
         match &outcome {
             Ok((newer, ..)) => {
-                status.config_hash = hash(newer);
+                let read = Status::of(newer);
+                (status.config_hash, status.settings) = (read.config_hash, read.settings);
+                status.loaded_at_ms = read.loaded_at_ms;
                 status.reload_error = None;
                 status.restart_required = self.started.changed(newer);
             }

@@ -15,8 +15,13 @@ use tokio::task::JoinSet;
 use crate::edge::Edge;
 use crate::write_timeout::WriteTimeout;
 
+/// Connections that the system holds for the listener until it accepts them.
+const BACKLOG: u16 = 4096;
 /// Connections that a worker may have waiting to be taken up.
 const HANDOVER: usize = 1024;
+/// Time after the stop signal in which a request that is on its way over an open connection is still
+/// read. It is answered with `draining`; without this time the client would see a reset.
+const LAST_CALL: Duration = Duration::from_millis(100);
 /// Above the limit that the edge checks, so that callers get its words and not hyper's.
 const HEAD_BUFFER: usize = 2 << 20;
 
@@ -30,13 +35,17 @@ pub(crate) fn bind(address: SocketAddr) -> std::io::Result<StdListener> {
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
-    socket.listen(4096)?;
+    socket.listen(i32::from(BACKLOG))?;
     Ok(socket.into())
 }
 
 /// Largest number of header lines of a request. hyper reserves their slots for every request, and
 /// refuses more with a bare 431.
 const HEADERS: usize = 256;
+/// Period of the timer that each worker keeps pending. Tokio writes to the worker's own event
+/// descriptor whenever a new timer is due before all others, which costs two system calls. The
+/// timers of a connection and of a request are due later than this one, so they cost none.
+const NEAREST_TIMER: Duration = Duration::from_secs(5);
 
 /// Runs `workers` threads that serve `listener` until `stop` says so and their connections are
 /// done, or until it says [`StopPhase::Now`].
@@ -62,6 +71,7 @@ pub(crate) fn run(
                     .build()
                     .expect("a runtime needs an epoll descriptor and nothing else");
                 runtime.block_on(async move {
+                    tokio::spawn(keep_a_timer_near());
                     let accepting = acceptor.map(|(listener, senders)| {
                         tokio::spawn(accept(listener, senders, stop.clone()))
                     });
@@ -77,6 +87,14 @@ pub(crate) fn run(
                 .expect("the operating system grants a handful of threads")
         })
         .collect()
+}
+
+/// Keeps a timer pending that is due before those of connections.
+async fn keep_a_timer_near() {
+    let mut ticks = tokio::time::interval(NEAREST_TIMER);
+    loop {
+        ticks.tick().await;
+    }
 }
 
 /// How far stopping has come.
@@ -101,7 +119,7 @@ async fn accept(
     let mut next = 0;
     loop {
         let accepted = tokio::select! {
-            _ = stop.wait_for(|stop| *stop != StopPhase::No) => return,
+            _ = stop.wait_for(|stop| *stop != StopPhase::No) => break,
             accepted = listener.accept() => accepted,
         };
         match accepted {
@@ -119,8 +137,20 @@ async fn accept(
             }
         }
     }
+    // The system has accepted these connections, and their requests may have arrived.
+    let Ok(listener) = listener.into_std() else {
+        return;
+    };
+    let waiting = listener.incoming().map_while(Result::ok);
+    for (stream, sender) in waiting.take(BACKLOG.into()).zip(senders.iter().cycle()) {
+        if stream.set_nonblocking(true).is_ok() {
+            let _ = sender.try_send(stream);
+        }
+    }
 }
 
+/// Serves connections until there can be no more, which is when the listener has closed, and until the
+/// last of them is done.
 async fn serve(
     edge: Arc<Edge>,
     mut connections: mpsc::Receiver<StdStream>,
@@ -138,11 +168,8 @@ async fn serve(
                 None => break,
             },
             Some(_) = open.join_next(), if !open.is_empty() => {}
-            _ = stop.wait_for(|stop| *stop != StopPhase::No) => break,
         }
     }
-    // Whoever was not taken up yet is turned away at once instead of after the last stream.
-    drop(connections);
     loop {
         tokio::select! {
             next = open.join_next() => if next.is_none() { return },
@@ -179,6 +206,12 @@ async fn connection(
         // A caller that leaves, or sends no HTTP, is its own affair.
         _ = connection.as_mut() => return,
         _ = stop.wait_for(|stop| *stop != StopPhase::No) => {}
+    }
+    if tokio::time::timeout(LAST_CALL, connection.as_mut())
+        .await
+        .is_ok()
+    {
+        return;
     }
     connection.as_mut().graceful_shutdown();
     let _ = connection.await;

@@ -164,6 +164,8 @@ Bardo Inference is running in SANDBOX mode: simulated providers, play money, no 
 
   API        {base}        admin  http://{admin}
   key        {key}
+  console    http://{admin}/console/
+  watch      bardo-gateway top --admin-url http://{admin}        faults  bardo-gateway doctor
 
 Paste one of these into another terminal:
 

@@ -19,9 +19,11 @@ use serde_json::{Value, json};
 
 use crate::caches;
 use crate::events::{Bus, Event, OwnerMessages, outcome, started, told};
+use crate::export::Exports;
 
 /// Logs, counts and tells.
 pub(crate) struct Sink {
+    pub(crate) exports: Option<Arc<Exports>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) bus: Bus,
     pub(crate) owners: OwnerMessages,
@@ -30,6 +32,9 @@ pub(crate) struct Sink {
 impl EventSink for Sink {
     fn settled(&self, receipt: &Receipt) {
         self.metrics.settled(receipt);
+        if let Some(exports) = &self.exports {
+            exports.take(receipt);
+        }
         log(receipt);
         let message = self.owners.of(receipt, owner_message);
         if let Some(message) = &message {

@@ -18,15 +18,16 @@ use bardo_store::redis::cache::{RedisCache, RedisCacheOptions};
 use bardo_store::redis::{InvalidRedis, RedisLimits, RedisOptions};
 use bardo_store::sqlite::{self, SqliteStore};
 use bardo_types::clock::SystemClock;
-use bardo_types::secret::Secret;
 
 use self::folder::make_folder;
 pub(crate) use self::folder::{DataFolder, data_folder};
 pub(crate) use self::kind::DataFolderKind;
+use crate::alerts::AlertBoard;
 use crate::cli::{CliFailure, Common, ServeArgs, environment, note};
 use crate::config::{self, CacheConfig, LimitsConfig, RawDurability, StoreConfig};
 use crate::control;
 use crate::operator::{Operator, OperatorError};
+use crate::series::SeriesSpans;
 use crate::serve::runtime;
 use crate::simulation;
 
@@ -41,6 +42,10 @@ pub(crate) struct ProcessStores {
     /// Other processes poke it after a change; Postgres notifies by itself.
     pub(crate) sqlite: Option<Arc<SqliteStore>>,
     postgres: Option<Arc<PostgresStore>>,
+    /// Time for which series are stored.
+    pub(crate) series: SeriesSpans,
+    /// The alerts of this process.
+    alerts: Arc<AlertBoard>,
     /// Whether the store has answered since the process started.
     pub(crate) reached: Arc<AtomicBool>,
 }
@@ -71,7 +76,7 @@ impl ProcessStores {
         kind.check(folder)?;
         match config.url.expose() {
             url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
-                Ok(Self::open_postgres(&config.url)?)
+                Ok(Self::open_postgres(config)?)
             }
             _ => Err(CliFailure::config(
                 "`store.url` must be \"sqlite\" or begin with postgres://",
@@ -99,13 +104,15 @@ impl ProcessStores {
             keys: Arc::clone(&store) as Arc<dyn KeyStore>,
             sqlite: Some(store),
             postgres: None,
+            series: spans(config),
+            alerts: Arc::default(),
             reached: Arc::new(AtomicBool::new(true)),
         })
     }
 
     /// Connects in the background, and reconnects after each loss of the connection.
-    fn open_postgres(url: &Secret) -> Result<Self, String> {
-        let store = PostgresStore::new(&PostgresOptions::new(url.clone()))
+    fn open_postgres(config: &StoreConfig) -> Result<Self, String> {
+        let store = PostgresStore::new(&PostgresOptions::new(config.url.clone()))
             .map_err(|error| format!("`store.url`: {error}"))?;
         let store = Arc::new(store);
         Ok(Self {
@@ -113,6 +120,8 @@ impl ProcessStores {
             keys: Arc::clone(&store) as Arc<dyn KeyStore>,
             sqlite: None,
             postgres: Some(store),
+            series: spans(config),
+            alerts: Arc::default(),
             reached: Arc::default(),
         })
     }
@@ -154,7 +163,16 @@ impl ProcessStores {
             ledger: Arc::clone(&self.ledger),
             keys: Arc::clone(&self.keys),
             clock: Arc::new(SystemClock),
+            series: self.series,
+            alerts: Arc::clone(&self.alerts),
         }
+    }
+}
+
+fn spans(config: &StoreConfig) -> SeriesSpans {
+    SeriesSpans {
+        minutes: config.keep_minutes.0,
+        hours: config.keep_hours.0,
     }
 }
 

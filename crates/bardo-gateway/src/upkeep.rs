@@ -7,11 +7,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bardo_engine::Engine;
+use bardo_providers::transport::Transport;
 use bardo_types::clock::{Clock as _, SystemClock};
 use tokio::time::MissedTickBehavior;
 
+use crate::alerts;
 use crate::caches::EvidenceFile;
+use crate::config::Config;
 use crate::control::Control;
+use crate::series;
 use crate::stores::{ProcessStores, tell_unavailable};
 
 /// How often expired holds are released.
@@ -25,13 +29,18 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 /// How often old receipts are deleted.
 const PRUNE: Duration = Duration::from_secs(3_600);
 
-/// Looks after the stores for as long as the process runs.
+/// Looks after the stores, and watches for alerts, for as long as the process runs.
+///
+/// # Errors
+/// What is wrong with the settings of alerts.
 pub(crate) fn start(
     stores: &ProcessStores,
     engine: &Arc<Engine>,
     folder: &Path,
-    keep_receipts: Duration,
-) {
+    config: &Config,
+    transport: &Transport,
+) -> Result<(), String> {
+    let keep_receipts = config.store.keep_receipts.0;
     let evidence = EvidenceFile::restore(engine.cache(), folder);
     tokio::spawn(sweep(Arc::clone(engine), evidence));
     if engine.cache().second().is_some() {
@@ -40,6 +49,7 @@ pub(crate) fn start(
     tokio::spawn(keep_warm(Arc::clone(engine)));
     tokio::spawn(expire(stores.clone()));
     tokio::spawn(prune(stores.clone(), keep_receipts));
+    tokio::spawn(series::keep_up(Arc::clone(&stores.ledger), stores.series));
     // Several gateways on one Postgres have a folder each, or share the socket of the last.
     match Control::bind(folder) {
         Ok(control) => {
@@ -49,6 +59,7 @@ pub(crate) fn start(
         // Changes of other processes are then noticed a moment later.
         Err(error) => tracing::debug!(%error, "no control socket"),
     }
+    alerts::start(&config.alerts, stores.operator(), engine, transport)
 }
 
 /// Removes stored answers that have expired, which only take room, and writes the evidence of audits,

@@ -1,6 +1,7 @@
 //! Sums of receipts as pages, tables and files show them: parameters of a query, then rows.
 
 mod csv;
+mod of_series;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ use crate::config::units::Span;
 use crate::route::percent_decoded;
 
 pub(crate) use self::csv::csv;
+pub(crate) use self::of_series::of_golems;
 
 /// Number of days up to today that are covered without dates.
 const USUAL_DAYS: u64 = 30;
@@ -20,6 +22,38 @@ const USUAL_DAYS: u64 = 30;
 const DAYS_MAX: u64 = 400;
 /// Largest number of rows in a report over all accounts.
 pub(crate) const ROWS_MAX: u32 = 10_000;
+
+/// Body of a report.
+pub(crate) enum ReportBody {
+    Json(Value),
+    Csv(String),
+}
+
+/// Reads whether a report is wanted as comma-separated values: `format`, or else the types that the
+/// caller accepts.
+pub(crate) fn is_csv(
+    parameters: &mut Parameters,
+    accept: Option<&str>,
+) -> Result<bool, BadParameter> {
+    match parameters.take("format").as_deref() {
+        None => Ok(accept.is_some_and(|accept| accept.contains("text/csv"))),
+        Some("json") => Ok(false),
+        Some("csv") => Ok(true),
+        Some(_) => Err(BadParameter::new("format", "`format` must be json or csv")),
+    }
+}
+
+/// Reads the dimensions of `by`, or of `group_by`, its other name.
+pub(crate) fn grouping(
+    parameters: &mut Parameters,
+) -> Result<Option<Vec<Dimension>>, BadParameter> {
+    let (by, group_by) = (parameters.take("by"), parameters.take("group_by"));
+    if by.is_some() && group_by.is_some() {
+        let message = "use `by` or `group_by`, not both: they are two names of one parameter";
+        return Err(BadParameter::new("group_by", message));
+    }
+    by.or(group_by).as_deref().map(dimensions).transpose()
+}
 
 /// A parameter of a query that cannot be taken.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +103,11 @@ impl Parameters {
                 .filter_map(|(name, value)| Some((name.to_owned(), value?)))
                 .collect(),
         )
+    }
+
+    /// Whether one of these was given and not taken.
+    pub(crate) fn has(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.0.contains_key(*name))
     }
 
     pub(crate) fn take(&mut self, name: &str) -> Option<String> {
@@ -228,7 +267,8 @@ pub(crate) fn label(dimension: Dimension) -> &'static str {
         | Dimension::Key
         | Dimension::Model
         | Dimension::Subsystem
-        | Dimension::Session => dimension.as_str(),
+        | Dimension::Session
+        | Dimension::Golem => dimension.as_str(),
     }
 }
 
@@ -247,6 +287,7 @@ pub(crate) fn value(group: &Group, dimension: Dimension) -> Value {
         Dimension::Backend => json!(group.backend),
         Dimension::Subsystem => json!(group.subsystem),
         Dimension::Session => json!(group.session),
+        Dimension::Golem => json!(group.golem),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::operator::{Operator, OperatorError};
 const NAMES_MAX: usize = 1_000;
 
 /// What has changed. Answers that depend on any of it are removed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct InvalidateOrder {
     /// Account or key whose answers alone are removed.

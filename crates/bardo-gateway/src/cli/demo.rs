@@ -10,6 +10,7 @@ use clap::Args;
 use golem_inference::Client;
 use golem_inference::client::GatewayAddress;
 use golem_inference::day::{Day, DayPlan, live, report, report_json};
+use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::{CliFailure, Common, ServeArgs, say};
@@ -37,6 +38,9 @@ pub(crate) struct DemoArgs {
         default_value = "openrouter/claude-opus-5-5"
     )]
     baseline: String,
+    /// Keep the gateway running after the day, for a look at its console, until Ctrl-C.
+    #[arg(long)]
+    stay: bool,
     /// Print JSON, one object per line. Errors are JSON too, on standard error.
     #[arg(long)]
     json: bool,
@@ -50,12 +54,22 @@ pub(super) fn run(args: &DemoArgs) -> Result<(), CliFailure> {
         baseline: args.baseline.clone(),
     };
     let begin = Instant::now();
-    let day = beside_a_gateway(|address, key| play(address, key, &plan))?;
-    if args.json {
-        say(report_json(&day, begin.elapsed()).to_string());
-    } else {
-        say(report(&day, begin.elapsed()));
-    }
+    let day = beside_a_gateway(args.stay, |addresses, key| {
+        let day = play(addresses.clients, key, &plan)?;
+        if args.json {
+            say(report_json(&day, begin.elapsed()).to_string());
+        } else {
+            say(report(&day, begin.elapsed()));
+        }
+        let console = format!("http://{}/console/", addresses.operators);
+        match (args.stay, args.json) {
+            (true, true) => say(json!({ "console": console }).to_string()),
+            (true, false) => say(format!("Its console: {console} (Ctrl-C stops)")),
+            (false, true) => {}
+            (false, false) => say("To see this day in the console: bardo-gateway demo --stay"),
+        }
+        Ok(day)
+    })?;
     match day.violations().as_slice() {
         [] => Ok(()),
         violations => Err(violations.join("\n").into()),
@@ -71,17 +85,26 @@ fn play(address: SocketAddr, key: &str, plan: &DayPlan) -> Result<Day, CliFailur
         .map_err(CliFailure::from)
 }
 
-/// Runs a gateway with simulated providers for as long as `work` takes.
+/// Addresses of the gateway of the demo.
+struct DemoAddresses {
+    clients: SocketAddr,
+    operators: SocketAddr,
+}
+
+/// Runs a gateway with simulated providers for as long as `work` takes, or until a signal if it
+/// stays.
 fn beside_a_gateway<T>(
-    work: impl FnOnce(SocketAddr, &str) -> Result<T, CliFailure>,
+    stays: bool,
+    work: impl FnOnce(&DemoAddresses, &str) -> Result<T, CliFailure>,
 ) -> Result<T, CliFailure> {
     let (ready, started) = std::sync::mpsc::channel();
     let (quit, quits) = oneshot::channel();
     let gateway = thread::Builder::new()
         .name("gateway".into())
         .spawn(move || {
-            serve::run_beside(&sandboxed(), quits, |address, key| {
-                let _ = ready.send((address, key.to_owned()));
+            serve::run_beside(&sandboxed(), quits, |clients, operators, key| {
+                let addresses = DemoAddresses { clients, operators };
+                let _ = ready.send((addresses, key.to_owned()));
             })
         })
         .map_err(|error| error.to_string())?;
@@ -89,9 +112,17 @@ fn beside_a_gateway<T>(
     let done = started
         .recv()
         .ok()
-        .map(|(address, key)| work(address, &key));
-    let _ = quit.send(());
+        .map(|(addresses, key)| work(&addresses, &key));
+    // Without an order to quit, the gateway ends by a signal.
+    let quit = match &done {
+        Some(Ok(_)) if stays => Some(quit),
+        _ => {
+            let _ = quit.send(());
+            None
+        }
+    };
     let ended = gateway.join().map_err(|_| "the gateway panicked")?;
+    drop(quit);
     match done {
         Some(done) => done,
         None => Err(ended

@@ -14,8 +14,8 @@ use crate::usage::{self, BadParameter, Parameters};
 pub(super) struct UsageArgs {
     #[command(flatten)]
     common: Common,
-    /// Group by one or more of hour, day, account, key, model, backend, subsystem and session,
-    /// such as key,day.
+    /// Group by one or more of hour, day, account, key, model, backend, subsystem, session and
+    /// golem, such as key,day.
     #[arg(long, value_name = "LIST", default_value = "key")]
     by: String,
     /// Time up to now, such as 7d [default: the last 30 days].

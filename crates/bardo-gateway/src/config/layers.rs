@@ -141,8 +141,19 @@ fn at<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {
 /// the embedded store.
 fn is_secret(path: &[String], value: &Value) -> bool {
     let is_set = value.as_str() != Some("") && !value.is_null();
+    let is_header = path
+        .iter()
+        .rev()
+        .nth(1)
+        .is_some_and(|above| above == "headers");
     match path.last().map(String::as_str) {
-        Some("api_key" | "key" | "secret" | "redis_url" | "redis_key" | "admin_token") => is_set,
+        Some(_) if is_header => is_set,
+        Some("secret_key" | "password") => is_set,
+        Some(
+            "api_key" | "key" | "secret" | "redis_url" | "redis_key" | "admin_token"
+            | "admin_read_token",
+        ) => is_set,
+        Some("url") if path.first().is_some_and(|section| section == "telemetry") => false,
         Some("url") => is_set && value.as_str() != Some("sqlite"),
         _ => false,
     }
@@ -313,13 +324,19 @@ fn resolve(text: &str, environment: &[(String, String)]) -> Result<Option<String
         return Err(format!("this is the form of LiteLLM; write `env:{name}`"));
     }
     if let Some(path) = text.strip_prefix("file:") {
-        let read = std::fs::read_to_string(Path::new(path))
+        let path = expand(path, variable)?;
+        let read = std::fs::read_to_string(Path::new(&path))
             .map_err(|error| format!("cannot read the file {path}: {error}"))?;
         return Ok(Some(read.trim_end().to_owned()));
     }
-    if !text.contains("${") {
-        return Ok(None);
+    match text.contains("${") {
+        true => expand(text, variable).map(Some),
+        false => Ok(None),
     }
+}
+
+/// The text with each `${NAME}` replaced by the value of that variable.
+fn expand(text: &str, variable: impl Fn(&str) -> Result<String, String>) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -331,7 +348,7 @@ fn resolve(text: &str, environment: &[(String, String)]) -> Result<Option<String
         rest = tail;
     }
     out.push_str(rest);
-    Ok(Some(out))
+    Ok(out)
 }
 
 /// The nearest known name, if its similarity is above `alike`.

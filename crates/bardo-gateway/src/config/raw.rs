@@ -1,5 +1,6 @@
 //! The schema. Field docs become the JSON schema's descriptions.
 
+mod alerts;
 mod auth;
 mod cache;
 mod catalog;
@@ -13,11 +14,13 @@ mod routing;
 mod screening;
 mod server;
 mod store;
+mod telemetry;
 
 use bardo_types::secret::Secret;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub(crate) use self::alerts::{AlertsConfig, RawAlertEvent, WebhookConfig};
 use self::auth::Auth;
 pub(crate) use self::auth::PrivyConfig;
 pub(crate) use self::cache::{
@@ -39,8 +42,10 @@ pub(crate) use self::providers::{BankrConfig, DirectKey, DirectProvider, Service
 use self::routing::RawRouting;
 pub(crate) use self::screening::RefusedPhrasesConfig;
 use self::screening::Screening;
-use self::server::{RawServer, Upstream};
+pub(crate) use self::server::RawServer;
+use self::server::Upstream;
 pub(crate) use self::store::{LimitsConfig, RawDurability, StoreConfig};
+pub(crate) use self::telemetry::{ClickHouseConfig, LangfuseConfig, OtlpConfig, TelemetryConfig};
 
 /// The whole configuration.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -73,6 +78,10 @@ pub(crate) struct Config {
     pub(crate) screening: Screening,
     /// The cache of answers.
     pub(crate) cache: CacheConfig,
+    /// Traces and metrics that are sent to other systems.
+    pub(crate) telemetry: TelemetryConfig,
+    /// Alerts by webhook.
+    pub(crate) alerts: AlertsConfig,
     /// Digest of the settings that can change an answer.
     #[serde(skip)]
     pub(crate) revision: Vec<u8>,

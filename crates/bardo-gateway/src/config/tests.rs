@@ -172,6 +172,26 @@ fn the_environment_wins_over_the_file() {
 }
 
 #[test]
+fn the_path_of_a_secret_may_name_a_variable() {
+    let folder = std::env::temp_dir().join(crate::operator::fresh_name());
+    std::fs::create_dir(&folder).expect("a folder");
+    std::fs::write(folder.join("token"), "0123456789abcdef\n").expect("a file");
+    let named = folder.display().to_string();
+    let yaml = r#"server: { admin_token: "file:${CREDENTIALS_DIRECTORY}/token" }"#;
+    let config = check(yaml, &[("CREDENTIALS_DIRECTORY", &named)]);
+    std::fs::remove_dir_all(&folder).expect("it is ours");
+    let token = config.expect("it is read").server.admin_token;
+    assert_eq!(token.expose(), "0123456789abcdef");
+    let refused = check(yaml, &[]).expect_err("the folder is unknown");
+    assert!(
+        refused.contains(
+            "`server.admin_token`: the environment variable `CREDENTIALS_DIRECTORY` is not set"
+        ),
+        "{refused}"
+    );
+}
+
+#[test]
 fn shown_settings_name_their_source_and_hide_secrets() {
     let mut layers = Layers::default();
     layers.push(Layer::new("default", parse(DEFAULTS, "toml").unwrap()));

@@ -28,6 +28,7 @@ pub(super) fn problems(settings: &Value) -> Vec<String> {
         }
     }
     of_vectors(settings, &mut problems);
+    of_telemetry(&settings["telemetry"], &mut problems);
     problems
 }
 
@@ -57,6 +58,24 @@ fn of_vectors(settings: &Value, problems: &mut Vec<String>) {
         && !is_collection(name)
     {
         problems.push(WRONG_COLLECTION.to_owned());
+    }
+}
+
+/// The addresses of telemetry sinks.
+fn of_telemetry(telemetry: &Value, problems: &mut Vec<String>) {
+    for (section, name) in [
+        ("otlp", "endpoint"),
+        ("otlp", "traces_endpoint"),
+        ("otlp", "metrics_endpoint"),
+        ("langfuse", "url"),
+        ("clickhouse", "url"),
+    ] {
+        let url = telemetry[section][name].as_str().unwrap_or_default();
+        if let Err(error) = BaseUrl::parse(url)
+            && !url.is_empty()
+        {
+            problems.push(format!("`telemetry.{section}.{name}`: {error}"));
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use bardo_types::model::Dialect;
 use bardo_wire::headers as names;
 use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
+    ACCEPT, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    RETRY_AFTER,
 };
 use http::request::Parts;
 use http::{Response, StatusCode};
@@ -18,6 +19,7 @@ use crate::auth::presented_id;
 use crate::describe::{LATE_TRAILERS, TRAILERS, describe, limits, warn_of};
 use crate::error::Problem;
 use crate::reply::{self, Behind, HeartbeatBody, ReplyBody};
+use crate::usage::ReportBody;
 
 pub(super) fn answered(
     answer: Answer,
@@ -38,6 +40,24 @@ pub(super) fn answered(
     };
     describe(&head, dialect, reply.headers_mut());
     reply
+}
+
+/// The types of content that a caller accepts, as it wrote them.
+pub(super) fn accepted(headers: &HeaderMap) -> Option<&str> {
+    headers.get(ACCEPT).and_then(|value| value.to_str().ok())
+}
+
+/// A report as JSON or as comma-separated values.
+pub(super) fn report(report: ReportBody) -> ApiReply {
+    match report {
+        ReportBody::Json(body) => whole(body.to_string().into()),
+        ReportBody::Csv(text) => {
+            let mut reply = whole(text.into());
+            let kind = HeaderValue::from_static("text/csv; charset=utf-8");
+            reply.headers_mut().insert(CONTENT_TYPE, kind);
+            reply
+        }
+    }
 }
 
 pub(super) fn whole(bytes: Bytes) -> ApiReply {
@@ -227,6 +247,7 @@ mod tests {
             id,
             dialect: Dialect::Chat,
             sandbox: false,
+            propagates: false,
         };
         let name = HeaderName::from_static("payment-required");
         let value = HeaderValue::from_static("abc");

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use bardo_access::KeyRecord;
-use bardo_ledger::{Cursor, Dimension, Group, ListQuery, ReceiptFilter, SumQuery, SumRow};
+use bardo_ledger::series::{ReceiptFacts, ReceiptSearch};
+use bardo_ledger::{Cursor, Dimension, Group, ReceiptFilter, ReceiptRecord, SumQuery, SumRow};
 use bardo_types::ids::{AccountId, RequestId};
 use serde_json::{Map, Value, json};
 
@@ -20,12 +21,30 @@ pub(crate) struct ReceiptSums {
     pub(crate) total: Map<String, Value>,
 }
 
-/// Receipts, newest first.
-pub(crate) struct ReceiptsPage {
-    /// Each receipt as its account reads it.
-    pub(crate) receipts: Vec<Value>,
+/// A receipt of a search.
+pub(crate) struct FoundReceipt {
+    /// Its columns and its text.
+    pub(crate) record: ReceiptRecord,
+    /// Its facts as series and searches see them.
+    pub(crate) facts: ReceiptFacts,
+}
+
+impl FoundReceipt {
+    /// The receipt as its account reads it.
+    pub(crate) fn json(&self) -> Value {
+        let json = &self.record.json;
+        serde_json::from_str(json).unwrap_or_else(|_| json!(&**json))
+    }
+}
+
+/// A page of receipts, the latest first.
+pub(crate) struct SearchPage {
+    /// Receipts of the page in their order.
+    pub(crate) receipts: Vec<FoundReceipt>,
     /// Cursor of the next page; `None` after the last one.
     pub(crate) next: Option<String>,
+    /// Whether receipts of earlier versions may be missing until they are indexed.
+    pub(crate) is_partial: bool,
 }
 
 impl Operator {
@@ -35,13 +54,7 @@ impl Operator {
         filter: ReceiptFilter,
         by: &[Dimension],
     ) -> Result<ReceiptSums, OperatorError> {
-        self.ledger.flush().await?;
-        let query = SumQuery {
-            filter,
-            by: by.to_vec(),
-            limit: ROWS_MAX + 1,
-        };
-        let mut found = self.ledger.sums(query).await?;
+        let mut found = self.sums(filter, by).await?;
         if found.len() > usize::try_from(ROWS_MAX).unwrap_or(usize::MAX) {
             let message = format!(
                 "the report has more than {ROWS_MAX} rows; shorten the time, or name fewer dimensions in `by`"
@@ -70,32 +83,47 @@ impl Operator {
         })
     }
 
-    /// Lists receipts of all accounts that `filter` covers, after the page that ended at `cursor`.
-    pub(crate) async fn receipts(
+    async fn sums(
         &self,
         filter: ReceiptFilter,
-        cursor: Option<&str>,
-        limit: u32,
-    ) -> Result<ReceiptsPage, OperatorError> {
-        let after = cursor
-            .map(|text| {
-                let message = "`cursor` must be the `next` of an earlier page";
-                read_cursor(text).ok_or_else(|| BadParameter::new("cursor", message))
-            })
-            .transpose()?;
+        by: &[Dimension],
+    ) -> Result<Vec<SumRow>, OperatorError> {
+        if by.contains(&Dimension::Golem) {
+            return usage::of_golems(self, &filter, by).await;
+        }
         self.ledger.flush().await?;
-        let query = ListQuery {
+        let query = SumQuery {
             filter,
-            after,
-            limit,
+            by: by.to_vec(),
+            limit: ROWS_MAX + 1,
         };
-        let found = self.ledger.list(query).await?;
-        let is_full = found.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
-        let last = found.last().filter(|_| is_full).map(Cursor::of);
-        let read = |json: &str| serde_json::from_str(json).unwrap_or_else(|_| json!(json));
-        Ok(ReceiptsPage {
-            receipts: found.iter().map(|record| read(&record.json)).collect(),
+        Ok(self.ledger.sums(query).await?)
+    }
+
+    /// Receipts of all accounts that a search covers, after the page that ended at `cursor`.
+    pub(crate) async fn search(
+        &self,
+        mut search: ReceiptSearch,
+        cursor: Option<&str>,
+    ) -> Result<SearchPage, OperatorError> {
+        if let Some(text) = cursor {
+            let message = "`cursor` must be the `next` of an earlier page";
+            let after = read_cursor(text).ok_or_else(|| BadParameter::new("cursor", message));
+            search.after = Some(after?);
+        }
+        self.ledger.flush().await?;
+        let limit = usize::try_from(search.limit).unwrap_or(usize::MAX);
+        let found = self.ledger.search(search).await?;
+        let is_full = found.records.len() >= limit;
+        let last = found.records.last().filter(|_| is_full).map(Cursor::of);
+        let receipts = found.records.into_iter().map(|record| FoundReceipt {
+            facts: ReceiptFacts::of(&record),
+            record,
+        });
+        Ok(SearchPage {
+            receipts: receipts.collect(),
             next: last.map(|last| format!("{}/{}/{}", last.at_ms, last.request, last.account)),
+            is_partial: found.is_partial,
         })
     }
 }

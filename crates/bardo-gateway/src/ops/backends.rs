@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 /// Everything that is known of every configured backend at one moment.
-pub(super) struct Backends(Vec<BackendReport>);
+pub(crate) struct Backends(Vec<BackendReport>);
 
 struct BackendReport {
     name: String,
@@ -19,7 +19,7 @@ struct BackendReport {
 }
 
 impl Backends {
-    pub(super) fn of(engine: &Engine) -> Self {
+    pub(crate) fn of(engine: &Engine) -> Self {
         let now = Instant::now();
         let models = engine.backend_health();
         let probes = engine.health().probe_health(now);
@@ -37,13 +37,13 @@ impl Backends {
     }
 
     /// The backends as JSON, for `/status`.
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         self.0.iter().map(BackendReport::json).collect()
     }
 
     /// `normal`, `degraded` where some backend is down and others serve, or `down` where none
     /// does, and the names of those that are down.
-    pub(super) fn mode(&self) -> (&'static str, Vec<&str>) {
+    pub(crate) fn mode(&self) -> (&'static str, Vec<&str>) {
         let down: Vec<&str> = self
             .0
             .iter()
@@ -59,7 +59,7 @@ impl Backends {
     }
 
     /// The backends as gauges, for `/metrics`.
-    pub(super) fn gauges(&self) -> BackendGauges {
+    pub(crate) fn gauges(&self) -> BackendGauges {
         let mut gauges = BackendGauges::default();
         for backend in &self.0 {
             let state = backend.state().as_str();
@@ -183,7 +183,7 @@ fn percentiles(took: &Percentiles) -> Value {
     })
 }
 
-pub(super) const fn circuit_state(state: CircuitState) -> &'static str {
+pub(crate) const fn circuit_state(state: CircuitState) -> &'static str {
     match state {
         CircuitState::Closed => "closed",
         CircuitState::HalfOpen => "half_open",

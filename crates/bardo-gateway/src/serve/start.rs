@@ -33,10 +33,8 @@ or configure a provider, in a file or by a variable such as ANTHROPIC_API_KEY or
 /// The configuration, overridden by the command line.
 pub(super) fn load(args: &ServeArgs) -> Result<Loaded, CliFailure> {
     let mut loaded = if args.sandbox {
-        config::embedded(
-            "sandbox",
-            simulation::configuration(simulation::start(args.fast)?),
-        )
+        let simulated = simulation::configuration(simulation::start(args.fast)?);
+        config::embedded_with("sandbox", simulated, &environment())
     } else {
         config::load(args.common.config.as_deref(), &environment())
     }?;
@@ -144,7 +142,7 @@ pub(super) fn announce(args: &ServeArgs, announced: &Announced<'_>) {
         say(simulation::banner(listen, admin, key));
     } else {
         say(format!(
-            "serving the API on http://{listen}, admin on http://{admin}, data in {}",
+            "serving the API on http://{listen}, admin on http://{admin}, console at http://{admin}/console/, data in {}",
             folder.display()
         ));
     }

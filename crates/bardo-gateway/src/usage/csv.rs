@@ -3,7 +3,15 @@
 use serde_json::{Map, Value};
 
 /// Columns whose texts callers write freely.
-const FREE: [&str; 2] = ["session", "subsystem"];
+const FREE: [&str; 7] = [
+    "session",
+    "subsystem",
+    "golem",
+    "name",
+    "model",
+    "reference",
+    "client_request_id",
+];
 
 /// Rows as text. All rows have the members of `columns`; a member that is null is an empty field.
 pub(crate) fn csv(columns: &[String], rows: &[Map<String, Value>]) -> String {

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use crate::http::Request;
 use crate::rig::{Folder, Gateway, Sandbox, command, config, direct, eventually, everything};
 
-struct Ran {
-    code: Option<i32>,
-    out: String,
-    err: String,
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
-fn run(folder: &Folder, arguments: &[&str], environment: &[(&str, &str)]) -> Ran {
+pub(crate) fn run(folder: &Folder, arguments: &[&str], environment: &[(&str, &str)]) -> Ran {
     let Output {
         status,
         stdout,

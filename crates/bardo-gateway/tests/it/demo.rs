@@ -1,5 +1,8 @@
 //! `bardo-gateway demo`, and what `serve --sandbox` answers to a newcomer.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
 use serde_json::{Value, json};
 
 use crate::http::Request;
@@ -40,6 +43,39 @@ fn the_demo_plays_a_day_and_prints_its_bill_with_the_honest_ratio_first() {
         0,
         "the demo leaves nothing behind"
     );
+}
+
+#[test]
+fn a_demo_that_stays_serves_its_console_until_a_signal() {
+    let folder = Folder::new();
+    let mut child = command(&folder)
+        .args(["demo", "--ticks", "12", "--json", "--stay"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let stdout = child.stdout.take().expect("it is piped");
+    let mut lines = BufReader::new(stdout).lines().map(|line| {
+        let line = line.expect("text");
+        serde_json::from_str::<Value>(&line).expect("JSON")
+    });
+    assert_eq!(lines.next().expect("a bill")["violations"], json!([]));
+    let told = lines.next().expect("an address");
+    let console = told["console"].as_str().expect("an address");
+    let address = console.trim_start_matches("http://").split('/').next();
+    let address = address
+        .and_then(|address| address.parse().ok())
+        .expect(console);
+    let page = Request::get("/console/requests").with("accept", "text/html");
+    let shown = page.send(address);
+    assert_eq!(shown.status(), 200);
+    assert!(
+        shown.text().contains("/console/requests/req_"),
+        "{}",
+        shown.text()
+    );
+    let killed = Command::new("kill").arg(child.id().to_string()).status();
+    assert!(killed.expect("kill runs").success());
+    assert!(child.wait().expect("it ends").success());
 }
 
 #[test]

@@ -379,7 +379,7 @@ fn a_wait_that_is_longer_than_a_heartbeat_is_told_at_once_with_the_providers_hin
     let upstream = Scripted::start(|mut turn| {
         let body = r#"{"error":{"message":"slow","type":"rate"}}"#;
         turn.write(format!(
-            "HTTP/1.1 429 X\r\nretry-after: 3\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            "HTTP/1.1 429 X\r\nconnection: close\r\nretry-after: 3\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         ));
     });

@@ -69,12 +69,17 @@ impl Request {
 
     /// Sends everything and leaves the answer to be read.
     pub(crate) fn open(&self, to: SocketAddr) -> Exchange {
-        let mut stream = connect(to);
+        self.try_open(to).expect("somebody listens")
+    }
+
+    /// Sends everything, unless the connection is refused.
+    pub(crate) fn try_open(&self, to: SocketAddr) -> Option<Exchange> {
+        let mut stream = try_connect(to).ok()?;
         // A server that refuses early may close while this still writes; its answer counts.
         let _ = stream
             .write_all(self.head(to).as_bytes())
             .and_then(|()| stream.write_all(&self.body));
-        Exchange::new(stream)
+        Some(Exchange::new(stream))
     }
 
     /// Sends everything and reads the whole answer.
@@ -84,15 +89,15 @@ impl Request {
 }
 
 pub(crate) fn connect(to: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(to).expect("somebody listens");
-    stream.set_nodelay(true).expect("a socket option");
-    stream
-        .set_read_timeout(Some(PATIENCE))
-        .expect("a socket option");
-    stream
-        .set_write_timeout(Some(PATIENCE))
-        .expect("a socket option");
-    stream
+    try_connect(to).expect("somebody listens")
+}
+
+fn try_connect(to: SocketAddr) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect(to)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    Ok(stream)
 }
 
 /// The head of an answer.

@@ -110,6 +110,32 @@ fn a_stop_signal_lets_whole_answers_finish() {
 }
 
 #[test]
+fn connections_that_wait_at_the_door_are_answered_when_the_stop_signal_comes() {
+    let answer = r#"{"id":"x","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}]}"#;
+    let upstream = Scripted::always(answer);
+    let mut gateway = Gateway::start(&config(&[direct("openai", &upstream.at("/v1"), &["m"])]));
+    let body = Caller::Chat.request("m", "Hello", false);
+    // While the process stands still, the system takes connections and requests for it.
+    gateway.signal("STOP");
+    let mut waiting: Vec<_> = (0..300)
+        .map(|_| gateway.open(&Request::json("/v1/chat/completions", &body)))
+        .collect();
+    gateway.signal("TERM");
+    gateway.signal("CONT");
+    for exchange in &mut waiting {
+        let answer = exchange.answer();
+        let turned_away = || answer.json()["error"]["bardo_code"] == "draining";
+        assert!(
+            answer.status() == 200 || answer.status() == 503 && turned_away(),
+            "{} {}",
+            answer.status(),
+            answer.text()
+        );
+    }
+    assert_eq!(gateway.wait().code(), Some(0));
+}
+
+#[test]
 fn an_idle_gateway_ends_at_the_first_signal() {
     for signal in ["TERM", "INT"] {
         let upstream = Scripted::always("{}");

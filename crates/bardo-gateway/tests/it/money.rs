@@ -4,6 +4,7 @@
 
 mod canary;
 mod kill;
+mod rolling;
 mod rush;
 mod shim;
 mod shop;

@@ -2,10 +2,12 @@
 
 mod account;
 mod admin;
+mod alerts;
 mod bounds;
 mod charging;
 mod drain;
 mod dreams;
+mod figures;
 mod leaving;
 mod limits;
 mod maker;

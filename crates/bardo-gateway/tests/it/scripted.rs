@@ -59,7 +59,7 @@ impl Turn {
     /// The head of a stream whose end is the end of the connection.
     pub(crate) fn stream_head(&mut self) {
         self.write(
-            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n",
         );
     }
 

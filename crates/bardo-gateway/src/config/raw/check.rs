@@ -87,7 +87,9 @@ impl Config {
         self.check_server(&mut problems);
         self.check_auth(&mut problems);
         semantic(&self.cache.semantic, &mut problems);
+        problems.check(crate::alerts::check(&self.alerts));
         routing::check(self, &mut problems);
+        problems.0.extend(self.telemetry.problems());
         problems.0
     }
 
@@ -155,6 +157,11 @@ impl Config {
                  127.0.0.1",
                 server.admin_listen
             ),
+        );
+        let reads = &server.admin_read_token;
+        problems.refuse_if(
+            !reads.is_empty() && (server.admin_token.is_empty() || *reads == server.admin_token),
+            "`server.admin_read_token` needs a `server.admin_token` that differs from it",
         );
     }
 

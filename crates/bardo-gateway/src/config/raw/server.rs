@@ -20,6 +20,10 @@ pub(crate) struct RawServer {
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String")]
     pub(crate) admin_token: Secret,
+    /// Token that reads the admin API and the console and changes nothing. Empty: there is none.
+    #[serde(deserialize_with = "secret")]
+    #[schemars(with = "String")]
+    pub(crate) admin_read_token: Secret,
     /// Number of worker threads; 0: one per core.
     pub(crate) workers: usize,
     /// Send a comment to the client after this time without data on a stream.

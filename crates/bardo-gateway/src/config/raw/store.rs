@@ -22,6 +22,10 @@ pub(crate) struct StoreConfig {
     pub(crate) durability: RawDurability,
     /// Delete receipts after this time. Postings stay for ever.
     pub(crate) keep_receipts: Span,
+    /// Keep the figures of charts per minute for this time.
+    pub(crate) keep_minutes: Span,
+    /// Keep the figures of charts per hour and per day for this time, longer than receipts.
+    pub(crate) keep_hours: Span,
 }
 
 /// Durability of an acknowledged posting.

@@ -67,6 +67,7 @@ pub(crate) fn sample() -> Receipt {
         request_id: RequestId::parse("req_1").unwrap(),
         client_request_id: None,
         trace_id: None,
+        caller_span: None,
         received_at_ms: 1_795_190_400_123,
         account: AccountId::parse("acct_1").unwrap(),
         key: None,

@@ -1,0 +1,189 @@
+//! Stored answers: hit rates, savings, evidence of audits, flushing.
+
+use bardo_console::format::{bytes, count, percent, share, usd_text};
+use bardo_console::pages::CachePage;
+use bardo_console::parts::{Cell, Empty, PageTable, Tile, Tone};
+use bardo_console::render;
+use serde_json::{Value, json};
+
+use super::visit::{PageProblem, PageResult, Shown, Visit};
+use crate::caches::{self, FlushOrder};
+
+fn number(value: &Value, name: &str) -> u64 {
+    value[name].as_u64().unwrap_or(0)
+}
+
+/// Shows the page.
+pub(super) fn show(visit: &Visit<'_>) -> Shown {
+    let stats = caches::stats(visit.ops.edge.engine.cache());
+    let of = |name: &str| number(&stats, name);
+    let looked = of("hits") + of("misses");
+    let semantic = &stats["semantic"];
+    let served: u64 = semantic["domains"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|one| number(one, "hits"))
+        .sum();
+    let tiles = vec![
+        Tile::new("Hit rate", percent(of("hits"), looked))
+            .note(format!(
+                "{} of {} look-ups",
+                count(of("hits")),
+                count(looked)
+            ))
+            .link("#accounts"),
+        Tile::new("Saved", usd_text(stats["saved_usd"].as_str()))
+            .tone(Tone::Good)
+            .note("provider costs of served answers")
+            .link("#accounts"),
+        Tile::new("Hits by meaning", count(served))
+            .note(format!("{} entries", count(number(semantic, "entries"))))
+            .link("#domains"),
+        Tile::new("Entries", count(of("entries"))).note(format!(
+            "{} of {}",
+            bytes(of("bytes")),
+            bytes(of("max_bytes"))
+        )),
+        Tile::new("Shared answers", count(of("followed")))
+            .note("identical requests at the same time"),
+        Tile::new(
+            "Removed",
+            count(of("evicted") + of("expired") + of("flushed")),
+        )
+        .note(format!(
+            "{} expired, {} evicted, {} flushed",
+            count(of("expired")),
+            count(of("evicted")),
+            count(of("flushed"))
+        )),
+    ];
+    let shell = visit.shell("Cache", "cache");
+    Shown::Html(render(&CachePage {
+        shell: &shell,
+        tiles,
+        accounts: accounts(&stats),
+        reasons: reasons(&stats),
+        domains: domains(semantic),
+    }))
+}
+
+fn accounts(stats: &Value) -> PageTable {
+    let empty = Empty::new("No stored answer", "Requests at temperature 0, or with the hint `cache: default`, are stored and served again.")
+        .link("Send one from the playground", "/console/playground");
+    let headings = [
+        "Account",
+        "#Hit rate",
+        "#Hits*",
+        "#Entries*",
+        "#Size*",
+        "#Saved",
+    ];
+    let mut table = PageTable::new("Stored answers by account", &headings).empty(empty);
+    for row in stats["accounts"].as_array().into_iter().flatten() {
+        let account = row["account"].as_str().unwrap_or_default();
+        let (hits, misses) = (number(row, "hits"), number(row, "misses"));
+        table.push(vec![
+            Cell::text(account).link(super::accounts::path_of(account)),
+            Cell::text(percent(hits, hits + misses)).bar(hits * 100 / (hits + misses).max(1)),
+            Cell::text(count(hits)),
+            Cell::text(count(number(row, "entries"))),
+            Cell::text(bytes(number(row, "bytes"))),
+            Cell::text(usd_text(row["saved_usd"].as_str())),
+        ]);
+    }
+    table
+}
+
+fn reasons(stats: &Value) -> PageTable {
+    let empty = Empty::new(
+        "Nothing was passed by",
+        "Each answer that is not looked up or not stored is counted here with its reason.",
+    );
+    let mut table = PageTable::new("Reasons", &["Reason", "What", "#Count"]).empty(empty);
+    let groups = [
+        (&stats["bypassed"], "not looked up"),
+        (&stats["unstored"], "not stored"),
+        (&stats["semantic"]["skipped"], "not compared by meaning"),
+        (&stats["semantic"]["guarded"], "refused by the guard"),
+        (&stats["invalidations"], "removed by a change"),
+    ];
+    for (group, words) in groups {
+        for (reason, number) in group.as_object().into_iter().flatten() {
+            let number = number.as_u64().unwrap_or(0);
+            if number > 0 {
+                table.push(vec![
+                    Cell::text(reason.replace('_', " ")),
+                    Cell::text(words),
+                    Cell::text(count(number)),
+                ]);
+            }
+        }
+    }
+    table
+}
+
+fn domains(semantic: &Value) -> PageTable {
+    let empty = Empty::new(
+        "No domain was looked up",
+        "Answers by meaning are for agents, and for keys with the scope cache=semantic.",
+    )
+    .link("Keys", "/console/keys");
+    let headings = [
+        "Domain",
+        "State",
+        "#Error at most",
+        "#Audits",
+        "#Disagreed*",
+        "#Hits",
+        "#Missing audits*",
+    ];
+    let mut table = PageTable::new("Audits by domain", &headings).empty(empty);
+    for row in semantic["domains"].as_array().into_iter().flatten() {
+        let serves = row["serves"] == true;
+        let state = match serves {
+            true => Cell::badge("serves", Tone::Good),
+            false => Cell::badge("stopped", Tone::Bad),
+        };
+        table.push(vec![
+            Cell::text(row["domain"].as_str().unwrap_or_default()),
+            state.note(row["state"].as_str().unwrap_or_default()),
+            Cell::text(
+                row["error_bound"]
+                    .as_f64()
+                    .map_or_else(|| "–".to_owned(), share),
+            ),
+            Cell::text(count(number(row, "audits"))),
+            Cell::text(count(number(row, "disagreed"))),
+            Cell::text(count(number(row, "hits"))),
+            Cell::text(count(number(row, "audits_missing"))),
+        ]);
+    }
+    table
+}
+
+/// Removes stored answers.
+pub(super) async fn flush(visit: &Visit<'_>) -> PageResult {
+    let by = visit.form.text("by");
+    let (name, account) = (visit.form.text("name"), visit.form.text("account"));
+    let needs = |what: &str| Err(PageProblem::Invalid(format!("name {what}")));
+    let mut order = json!({});
+    match by.as_str() {
+        "all" => order["all"] = json!(true),
+        "market" => order["market"] = json!(true),
+        "account" if account.is_empty() => return needs("the account"),
+        "account" => {}
+        "agent" | "domain" | "token" | "pool" | "playbook" if name.is_empty() => {
+            return needs("what to remove");
+        }
+        "agent" | "domain" | "token" | "pool" | "playbook" => order[by.as_str()] = json!(name),
+        _ => return needs("what to remove"),
+    }
+    if !account.is_empty() && by != "all" {
+        order["account"] = json!(account);
+    }
+    let order: FlushOrder =
+        serde_json::from_value(order).map_err(|error| PageProblem::Invalid(error.to_string()))?;
+    caches::flush_for_operator(&visit.ops.operator, &visit.ops.edge.engine, order).await?;
+    Ok(Shown::Redirect("/console/cache?done=flushed".to_owned()))
+}

@@ -1,0 +1,223 @@
+//! Whether each provider answers and takes its key, by requests that cost nothing; and the clock.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bardo_providers::Endpoint;
+use bardo_providers::transport::Transport;
+use bardo_types::model::Service;
+use http::StatusCode;
+use http::header::DATE;
+
+use super::{DoctorFinding, FindingList, FindingState, http_date};
+use crate::assemble;
+use crate::config::Config;
+use crate::refresh::{self, NoList};
+
+/// The time limit for a provider.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Clocks differ by this much at most, in seconds: tokens and receipts have times.
+const SKEW_MAX: i64 = 30;
+
+/// The answer of a provider.
+struct ProviderAnswer {
+    outcome: Result<StatusCode, NoList>,
+    /// Seconds by which the clock of this machine is ahead.
+    ahead: Option<i64>,
+}
+
+/// Checks all backends at the same time.
+pub(super) async fn check(config: &Config, offline: bool) -> Vec<DoctorFinding> {
+    let mut findings = FindingList::of("provider");
+    let backends = assemble::backends(config).unwrap_or_default();
+    if offline {
+        for backend in &backends {
+            findings.add(
+                FindingState::Unknown,
+                &backend.endpoint.name,
+                "not called, because of --offline",
+            );
+        }
+        return findings.list;
+    }
+    let transport = Transport::new(config.upstream.connect_timeout.0);
+    let seen = backends
+        .iter()
+        .map(|backend| look(&transport, &backend.endpoint));
+    let seen = futures_util::future::join_all(seen).await;
+    for (backend, seen) in backends.iter().zip(&seen) {
+        tell(&backend.endpoint, seen, &mut findings);
+    }
+    let ahead: Vec<i64> = seen.iter().filter_map(|seen| seen.ahead).collect();
+    findings.list.push(clock(ahead));
+    findings.list
+}
+
+/// A path that only a valid key reads. The lists of some services are public.
+fn path(endpoint: &Endpoint) -> Option<&'static str> {
+    match endpoint.service {
+        Service::OpenRouter => Some("/key"),
+        Service::Venice => Some("/api_keys/rate_limits"),
+        _ if endpoint.provider().lists() => Some(endpoint.provider().list_path()),
+        _ => None,
+    }
+}
+
+async fn look(transport: &Transport, endpoint: &Endpoint) -> ProviderAnswer {
+    let Some(path) = path(endpoint) else {
+        return ProviderAnswer {
+            outcome: Err(NoList::Other(
+                "it has no free request that needs the key".to_owned(),
+            )),
+            ahead: None,
+        };
+    };
+    let answer = tokio::time::timeout(PATIENCE, refresh::request(transport, endpoint, path)).await;
+    match answer {
+        Err(_) => ProviderAnswer {
+            outcome: Err(NoList::Other("no answer within 10 seconds".to_owned())),
+            ahead: None,
+        },
+        Ok(Err(reason)) => ProviderAnswer {
+            outcome: Err(reason),
+            ahead: None,
+        },
+        Ok(Ok(response)) => {
+            let date = response
+                .headers()
+                .get(DATE)
+                .and_then(|date| date.to_str().ok());
+            let now = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
+            let now = i64::try_from(now.as_secs()).ok();
+            let theirs = date
+                .and_then(http_date::read)
+                .and_then(|date| i64::try_from(date).ok());
+            ProviderAnswer {
+                outcome: Ok(response.status()),
+                ahead: now.zip(theirs).map(|(now, theirs)| now - theirs),
+            }
+        }
+    }
+}
+
+fn tell(endpoint: &Endpoint, seen: &ProviderAnswer, findings: &mut FindingList) {
+    let name = &endpoint.name;
+    let has_key = !endpoint.key.is_empty();
+    let is_local = endpoint.service == Service::Local;
+    match &seen.outcome {
+        Ok(status) if status.is_success() => {
+            let text = match has_key {
+                true => "it answers and takes the key",
+                false => "it answers; no key is configured",
+            };
+            findings.add(FindingState::Ok, name, text);
+        }
+        Ok(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
+            let text = match has_key {
+                true => "it refuses the key",
+                false => "it needs a key",
+            };
+            findings.add(FindingState::Problem, name, text);
+            findings.mend(format!(
+                "set a valid `api_key` for {name}: bardo-gateway config show has its place"
+            ));
+        }
+        Ok(StatusCode::PAYMENT_REQUIRED) => {
+            findings.add(
+                FindingState::Warning,
+                name,
+                "it answers 402: the account there has no money",
+            );
+            findings.mend(format!("deposit money at the provider of {name}"));
+        }
+        Ok(StatusCode::NOT_FOUND) => {
+            findings.add(
+                FindingState::Unknown,
+                name,
+                "it answers 404 at its free request, so the key is not checked",
+            );
+            findings.mend(format!("check `base_url` of {name}, if it is set"));
+        }
+        Ok(status) => {
+            findings.add(
+                FindingState::Unknown,
+                name,
+                format!("it answers {}, so the key is not checked", status.as_u16()),
+            );
+            findings.mend("try again later");
+        }
+        Err(NoList::Unreachable {
+            address, reason, ..
+        }) if is_local => {
+            findings.add(
+                FindingState::Problem,
+                name,
+                format!("nothing answers at {address}: {reason}"),
+            );
+            findings.mend(
+                "start the local server (for Ollama: ollama serve), or remove it from `providers`",
+            );
+        }
+        Err(NoList::Unreachable {
+            address, reason, ..
+        }) => {
+            findings.add(
+                FindingState::Unknown,
+                name,
+                format!("cannot reach {address}: {reason}; the key is not checked"),
+            );
+            findings.mend(format!("try: curl -sv https://{address}/"));
+        }
+        Err(reason) => findings.add(
+            FindingState::Unknown,
+            name,
+            format!("{reason}; the key is not checked"),
+        ),
+    }
+}
+
+/// The clock of this machine beside those of the providers, by the median.
+fn clock(mut ahead: Vec<i64>) -> DoctorFinding {
+    let mut findings = FindingList::of("clock");
+    ahead.sort_unstable();
+    match ahead.get(ahead.len() / 2).copied() {
+        None => findings.add(
+            FindingState::Unknown,
+            "time",
+            "no provider answered with a time",
+        ),
+        Some(skew) if skew.abs() > SKEW_MAX => {
+            let word = if skew > 0 { "ahead of" } else { "behind" };
+            findings.add(
+                FindingState::Problem,
+                "time",
+                format!(
+                    "the clock is {} seconds {word} the providers' clocks",
+                    skew.abs()
+                ),
+            );
+            findings.mend("timedatectl set-ntp true");
+        }
+        Some(skew) => findings.add(
+            FindingState::Ok,
+            "time",
+            format!("within {} seconds of the providers", skew.abs().max(1)),
+        ),
+    }
+    findings.list.remove(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_judged_by_the_median_and_unknown_without_one() {
+        assert_eq!(clock(vec![]).state, FindingState::Unknown);
+        assert_eq!(clock(vec![0, 1, 4_000]).state, FindingState::Ok);
+        let wrong = clock(vec![-3_600, -3_599, 2]);
+        assert_eq!(wrong.state, FindingState::Problem);
+        assert!(wrong.text.contains("behind") && wrong.mend.is_some());
+    }
+}
