@@ -21,7 +21,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from harness import clients, evidence, install, money, report, routing, services  # noqa: E402
+from harness import browser, clients, evidence, install, money, openapi, prometheus, report, routing, services, telemetry  # noqa: E402
 
 
 def options() -> argparse.Namespace:
@@ -39,7 +39,8 @@ def options() -> argparse.Namespace:
 
 
 def chosen(stage: str) -> list:
-    every = [*clients.CLIENTS, *money.CLIENTS, *routing.CLIENTS]
+    suites = [clients, money, routing, browser, openapi, prometheus, telemetry]
+    every = [client for suite in suites for client in suite.CLIENTS]
     return [client for client in every if stage in ("all", client.stage)]
 
 
@@ -57,7 +58,8 @@ def run_client(client, world, pattern, scratch: pathlib.Path) -> list:
     for cell in cells:
         silent = {"ok": False, "detail": "the client's program gave no result"}
         outcome = outcomes.get(cell["id"], silent)
-        results.append({"seconds": None, **cell, **outcome})
+        named = {"client": client.name, "dialect": "", "seconds": None}
+        results.append({**named, **cell, **outcome})
     seconds = time.monotonic() - started
     passed = sum(bool(result["ok"]) for result in results)
     print(f"{client.name}: {passed} of {len(results)} in {seconds:.1f} s", file=sys.stderr, flush=True)

@@ -17,6 +17,7 @@ mod report;
 pub(crate) mod soak;
 mod start;
 mod subject;
+mod telemetry;
 mod throughput;
 pub(crate) mod upstream;
 mod workload;
@@ -84,6 +85,8 @@ enum Section {
     Routing,
     /// Requests that the cache of answers misses, answers, or has no part in; and its parts alone.
     Cache,
+    /// Requests while traces and metrics are exported, beside the same without.
+    Telemetry,
     /// The scanner of bodies and the splice, beside `serde_json`.
     Json,
 }
@@ -178,6 +181,9 @@ async fn measure(args: &Args, lab: &Lab, report: &mut Report) -> Result<()> {
     drop((floor, candidate));
     if wanted(Section::Cache) && !args.self_check {
         caching::measure(lab, effort, report).await?;
+    }
+    if wanted(Section::Telemetry) && !args.self_check {
+        telemetry::measure(lab, effort, report).await?;
     }
     if wanted(Section::Memory) {
         memory::measure(lab, effort, report).await?;

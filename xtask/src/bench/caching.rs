@@ -6,14 +6,16 @@ use anyhow::{Context, Result};
 use super::{
     Effort, Subject,
     cpu::Prepared,
-    median, progress,
+    median, memory, progress,
     report::{Report, Row, Spread},
-    subject::{Lab, Setup},
+    subject::{Lab, SMALL_CACHE, Setup},
     turns,
     workload::{CacheUse, Case},
 };
 
 const SECTION: &str = "Stored answers, small chat";
+/// Requests that fill a cache of [`SMALL_CACHE`] several times.
+const FILLING: u64 = 60_000;
 /// Connections during the measurement of hits.
 const CONNECTIONS: usize = 64;
 
@@ -44,7 +46,36 @@ pub(super) async fn measure(lab: &Lab, effort: Effort, report: &mut Report) -> R
     drop(off);
     progress("hits");
     hits(&floor, &candidate, effort, report).await;
+    drop((floor, candidate));
+    progress("memory of a full cache");
+    let name = format!("memory that a full cache of {SMALL_CACHE} MiB adds");
+    let goal = report.goals().cache_memory();
+    let budget = f64::from(SMALL_CACHE);
+    report.add(match full_cache(lab).await {
+        Ok(added) => {
+            let ratio = Spread::of(vec![added / budget]);
+            Row::ratio(SECTION, name, "MiB", budget, added, ratio, goal)
+        }
+        Err(error) => Row::failed(SECTION, name, goal, &error),
+    });
     Ok(())
+}
+
+/// Private memory of a gateway with a full cache, in MiB, less that of a gateway without a cache
+/// after as many requests.
+async fn full_cache(lab: &Lab) -> Result<f64> {
+    let mut resident = [0.0; 2];
+    let sides = [
+        (Setup::CacheOff, CacheUse::Silent),
+        (Setup::SmallCache, CacheUse::Misses),
+    ];
+    for (figure, (setup, cache)) in resident.iter_mut().zip(sides) {
+        let subject = lab.candidate_as(setup).context("start the gateway")?;
+        let mut prepared = Prepared::using(&subject, Case::CHAT, cache, CONNECTIONS).await?;
+        prepared.send(FILLING).await?;
+        *figure = memory::resident(&subject).await?.private;
+    }
+    Ok((resident[1] - resident[0]).max(0.0))
 }
 
 fn add(report: &mut Report, name: &str, goal: Option<f64>, spent: Result<[Vec<f64>; 2]>) {
@@ -60,7 +91,10 @@ fn add(report: &mut Report, name: &str, goal: Option<f64>, spent: Result<[Vec<f6
 }
 
 /// CPU microseconds per request of both sides, round by round.
-async fn compare(sides: [(&Subject, CacheUse); 2], effort: Effort) -> Result<[Vec<f64>; 2]> {
+pub(super) async fn compare(
+    sides: [(&Subject, CacheUse); 2],
+    effort: Effort,
+) -> Result<[Vec<f64>; 2]> {
     let requests = effort.scaled(Case::CHAT.shape.requests());
     let [one, other] = sides;
     let mut both = [

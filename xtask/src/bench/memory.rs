@@ -43,9 +43,10 @@ pub(super) async fn measure(lab: &Lab, effort: Effort, report: &mut Report) -> R
 
 /// Memory of a process, in MiB.
 #[derive(Clone, Copy)]
-struct Memory {
+pub(super) struct Memory {
     resident: f64,
-    private: f64,
+    /// Without pages of files.
+    pub(super) private: f64,
 }
 
 async fn figures(subject: &Subject, effort: Effort) -> Result<[Memory; 3]> {
@@ -64,7 +65,7 @@ async fn figures(subject: &Subject, effort: Effort) -> Result<[Memory; 3]> {
     Ok([idle, loaded, streaming])
 }
 
-async fn resident(subject: &Subject) -> Result<Memory> {
+pub(super) async fn resident(subject: &Subject) -> Result<Memory> {
     tokio::time::sleep(SETTLE).await;
     let process = subject.process()?;
     let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);

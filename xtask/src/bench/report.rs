@@ -75,6 +75,11 @@ impl Goals {
         self.always(1.03)
     }
 
+    /// Of a request while 5 % of all are traced, as a multiple of the same without telemetry.
+    pub(super) fn traced_some(self) -> Option<f64> {
+        self.always(1.03)
+    }
+
     /// CPU of a hit.
     pub(super) fn hit_micros(self) -> Option<f64> {
         self.always(30.0)
@@ -82,6 +87,11 @@ impl Goals {
 
     /// Time of a hit as a multiple of the floor's, which has to ask the provider.
     pub(super) fn hit_latency(self) -> Option<f64> {
+        self.always(1.0)
+    }
+
+    /// Memory that a full cache adds, as a multiple of its byte budget.
+    pub(super) fn cache_memory(self) -> Option<f64> {
         self.always(1.0)
     }
 

@@ -31,13 +31,33 @@ pub(super) enum Setup {
     Usual,
     /// Without a cache of answers.
     CacheOff,
+    /// With a cache of answers of [`SMALL_CACHE`].
+    SmallCache,
+    /// With traces of 5 % of the requests and all metrics exported.
+    TracedSome,
+    /// With traces of all requests and all metrics exported.
+    TracedAll,
 }
 
+/// Byte budget of [`Setup::SmallCache`], in MiB.
+pub(super) const SMALL_CACHE: u32 = 16;
+
 impl Setup {
+    const ALL: [Self; 5] = [
+        Self::Usual,
+        Self::CacheOff,
+        Self::SmallCache,
+        Self::TracedSome,
+        Self::TracedAll,
+    ];
+
     const fn config(self) -> &'static str {
         match self {
             Self::Usual => "bench.yaml",
             Self::CacheOff => "bench-cache-off.yaml",
+            Self::SmallCache => "bench-small-cache.yaml",
+            Self::TracedSome => "bench-traced-some.yaml",
+            Self::TracedAll => "bench-traced-all.yaml",
         }
     }
 
@@ -45,6 +65,9 @@ impl Setup {
         match self {
             Self::Usual => "data",
             Self::CacheOff => "data-cache-off",
+            Self::SmallCache => "data-small-cache",
+            Self::TracedSome => "data-traced-some",
+            Self::TracedAll => "data-traced-all",
         }
     }
 }
@@ -81,7 +104,7 @@ impl Lab {
         let log = scratch.path().join("upstream.log");
         let upstream = Process::start(ourselves()?.arg("bench-upstream"), &log)
             .context("start the canned provider")?;
-        for setup in [Setup::Usual, Setup::CacheOff] {
+        for setup in Setup::ALL {
             let config = scratch.path().join(setup.config());
             fs::write(&config, configuration(upstream.listen, billed, setup))
                 .context("write the configuration")?;
@@ -139,7 +162,7 @@ impl Lab {
         };
         let own = match setup {
             Setup::Usual => self.key.clone(),
-            Setup::CacheOff => self.create_key(setup).unwrap_or_else(|_| self.key.clone()),
+            _ => self.create_key(setup).unwrap_or_else(|_| self.key.clone()),
         };
         let mut command = self.gateway_command(gateway, setup);
         command.args(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
@@ -205,9 +228,20 @@ fn ourselves() -> Result<Command> {
 
 /// The operator's own keys at one provider that speaks both dialects.
 fn configuration(upstream: SocketAddr, billed: bool, setup: Setup) -> String {
-    let cache = match setup {
-        Setup::Usual => "",
-        Setup::CacheOff => "cache: { hash: { enabled: false } }\n",
+    // The queue holds what a busy machine cannot send at once, so that all of it is paid for.
+    let traced = |share: &str| {
+        format!(
+            "telemetry: {{ otlp: {{ endpoint: \"http://{upstream}\", sampler: traceidratio, sample: {share}, queue: 1000000 }} }}\n"
+        )
+    };
+    let more = match setup {
+        Setup::Usual => String::new(),
+        Setup::CacheOff => "cache: { hash: { enabled: false } }\n".to_owned(),
+        Setup::SmallCache => {
+            format!("cache: {{ hash: {{ max_bytes: \"{SMALL_CACHE}MiB\" }} }}\n")
+        }
+        Setup::TracedSome => traced("0.05"),
+        Setup::TracedAll => traced("1.0"),
     };
     let bill = if billed {
         ", bill: true, price: { input_per_million: 2.5, output_per_million: 10 }"
@@ -220,6 +254,6 @@ fn configuration(upstream: SocketAddr, billed: bool, setup: Setup) -> String {
     keys:
       - {{ provider: openai, api_key: "bench-key", base_url: "http://{upstream}/v1", models: ["{OPENAI_MODEL}"]{bill} }}
       - {{ provider: anthropic, api_key: "bench-key", base_url: "http://{upstream}", models: ["{ANTHROPIC_MODEL}"]{bill} }}
-{cache}"#
+{more}"#
     )
 }

@@ -35,6 +35,8 @@ struct Answers {
     anthropic_events: Vec<Vec<u8>>,
     embeddings: Vec<u8>,
     models: Vec<u8>,
+    /// The answer to telemetry.
+    taken: Vec<u8>,
     unknown: Vec<u8>,
 }
 
@@ -115,6 +117,7 @@ impl Answers {
             anthropic_events: canned::anthropic_events(),
             embeddings: canned::whole(&canned::embeddings()),
             models: canned::whole(&json!({"object": "list", "data": []})),
+            taken: canned::whole(&json!({})),
             unknown: unknown.into_bytes(),
         }
     }
@@ -123,6 +126,9 @@ impl Answers {
         let path = target.split('?').next().unwrap_or(target);
         let streams = is_set(body, b"\"stream\"");
         let names = |model: &str| memmem::find(body, format!("\"{model}\"").as_bytes()).is_some();
+        if path.ends_with("/v1/traces") || path.ends_with("/v1/metrics") {
+            return Answer::Whole(&self.taken);
+        }
         let (whole, events) = if path.ends_with("/chat/completions") && names(OPENAI_MODEL) {
             let with_usage = streams && is_set(body, b"\"include_usage\"");
             let events = if with_usage {

