@@ -48,6 +48,9 @@ struct CreateKey {
 struct SetKey {
     #[serde(deserialize_with = "or_default")]
     scopes: Vec<String>,
+    /// The `version` of the key that the change was decided on. The change is refused where the
+    /// key has another one by now.
+    version: Option<String>,
 }
 
 /// The body of a request that replaces a key.
@@ -194,6 +197,7 @@ pub(crate) fn no_parameters(query: Option<&str>) -> Result<(), OperatorError> {
 pub(crate) fn refused(error: &OperatorError) -> (StatusCode, Value) {
     let status = match error {
         OperatorError::Invalid(_) | OperatorError::Parameter(_) => StatusCode::BAD_REQUEST,
+        OperatorError::Conflict(_) => StatusCode::CONFLICT,
         OperatorError::Unknown(_) => StatusCode::NOT_FOUND,
         OperatorError::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
     };
@@ -263,7 +267,9 @@ async fn rotate_key(operator: &Operator, id: &str, body: &Bytes) -> Result<Value
 
 async fn set_key(operator: &Operator, id: &str, body: &Bytes) -> Result<Value, OperatorError> {
     let body: SetKey = read(body)?;
-    operator.set_key(id, &body.scopes).await
+    operator
+        .set_key(id, &body.scopes, body.version.as_deref())
+        .await
 }
 
 async fn balance(operator: &Operator, name: &str) -> Result<Value, OperatorError> {

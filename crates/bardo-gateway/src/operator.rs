@@ -43,6 +43,9 @@ pub(crate) enum OperatorError {
     /// A parameter is invalid; the text says what is valid.
     #[error(transparent)]
     Parameter(#[from] BadParameter),
+    /// Another change came first; the text says what to look at.
+    #[error("{0}")]
+    Conflict(String),
     /// There is no such key or account.
     #[error("no key or account has the id `{0}`; list keys: bardo-gateway keys list")]
     Unknown(String),
@@ -61,7 +64,8 @@ impl From<KeyError> for OperatorError {
     fn from(error: KeyError) -> Self {
         match error {
             KeyError::Unknown(id) => Self::Unknown(id.to_string()),
-            KeyError::Exists(_) | KeyError::Changed(_) => Self::Invalid(error.to_string()),
+            KeyError::Exists(_) => Self::Invalid(error.to_string()),
+            KeyError::Changed(_) => Self::Conflict(error.to_string()),
             KeyError::Unavailable(_) => Self::Unavailable(error.to_string()),
         }
     }

@@ -61,6 +61,8 @@ pub struct KeyPage<'a> {
     pub account: String,
     /// Whether it can be changed.
     pub active: bool,
+    /// State of its limits that the page shows; a change of another state is refused.
+    pub version: String,
     /// Figures that are missing, and why; empty: none.
     pub problem: String,
     /// Its properties by their names.

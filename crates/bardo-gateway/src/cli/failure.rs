@@ -70,6 +70,7 @@ impl From<OperatorError> for CliFailure {
     fn from(error: OperatorError) -> Self {
         let code = match error {
             OperatorError::Invalid(_) | OperatorError::Parameter(_) => "invalid_request",
+            OperatorError::Conflict(_) => "conflict",
             OperatorError::Unknown(_) => "not_found",
             OperatorError::Unavailable(_) => "store_unavailable",
         };

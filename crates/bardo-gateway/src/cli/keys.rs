@@ -300,7 +300,7 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), CliFailure> {
                 .chain(args.limits.scopes())
                 .collect();
             let (key, kind) = stores::with_operator(&args.common, async |operator| {
-                operator.set_key(&id, &texts).await
+                operator.set_key(&id, &texts, None).await
             })?;
             show(&args.common, kind, &key, described);
             Ok(())

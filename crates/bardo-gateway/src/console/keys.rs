@@ -403,6 +403,7 @@ pub(super) async fn show(visit: &Visit<'_>, id: &str) -> PageResult {
         requests,
         account: account_path(text(&key, "account")),
         active: text(&key, "state") == "active",
+        version: text(&key, "version").to_owned(),
         problem,
         facts: facts(&key),
         tiles,
@@ -439,7 +440,7 @@ pub(super) async fn change(visit: &Visit<'_>, id: &str) -> PageResult {
     visit
         .ops
         .operator
-        .set_key(id, &given.collect::<Vec<_>>())
+        .set_key(id, &given.collect::<Vec<_>>(), visit.form.get("version"))
         .await?;
     Ok(Shown::Redirect(format!("{}?done=limits", path_of(id))))
 }

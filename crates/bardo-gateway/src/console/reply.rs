@@ -188,6 +188,11 @@ fn failed(visit: &Visit<'_>, problem: &PageProblem) -> ConsoleReply {
             );
             (StatusCode::BAD_REQUEST, "Not accepted", empty)
         }
+        PageProblem::Conflict(why) => {
+            let text = "Nothing was changed. Go back, load the page again and look at it before you repeat the change.";
+            let empty = Empty::new(why.clone(), text);
+            (StatusCode::CONFLICT, "Changed meanwhile", empty)
+        }
         PageProblem::Unavailable(why) => {
             let text = "Requests of providers that are not billed go on. Check the store, then load this page again.";
             let empty = Empty::new(format!("The store does not answer: {why}"), text);

@@ -33,6 +33,7 @@ pub(super) enum Shown {
 pub(super) enum PageProblem {
     NotFound(String),
     Invalid(String),
+    Conflict(String),
     Unavailable(String),
 }
 
@@ -44,6 +45,7 @@ impl From<OperatorError> for PageProblem {
         let text = error.to_string();
         match error {
             OperatorError::Invalid(_) | OperatorError::Parameter(_) => Self::Invalid(text),
+            OperatorError::Conflict(_) => Self::Conflict(text),
             OperatorError::Unknown(_) => Self::NotFound(text),
             OperatorError::Unavailable(_) => Self::Unavailable(text),
         }

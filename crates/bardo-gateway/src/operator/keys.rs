@@ -8,7 +8,7 @@ use bardo_types::ids::{AccountId, KeyId};
 use bardo_types::money::{BasisPoints, MicroUsd};
 use serde_json::{Value, json};
 
-use super::scopes::{check_ranges, read_scopes};
+use super::scopes::{check_ranges, read_scopes, version};
 use super::{Operator, OperatorError, Unseen};
 
 /// The last millisecond of the year 9999. Stores and calendars support no later one.
@@ -222,6 +222,7 @@ pub(crate) fn key_json(record: &KeyRecord, now_ms: u64) -> Value {
         },
         "tier": record.tier.map(KeyTier::as_str),
         "spread_bps": record.spread.map(BasisPoints::get),
+        "version": version(scopes),
         "scopes": {
             "models": scopes.models,
             "backends": scopes.backends,

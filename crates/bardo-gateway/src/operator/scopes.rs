@@ -6,6 +6,7 @@ use bardo_access::{
 use bardo_router::Subsystems;
 use bardo_types::money::MicroUsd;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::keys::key_json;
 use super::{Operator, OperatorError};
@@ -183,15 +184,40 @@ pub(crate) fn check_ranges(scopes: &Scopes) -> Result<(), OperatorError> {
     Ok(())
 }
 
+/// A short text that changes with the limits of a key.
+pub(super) fn version(scopes: &Scopes) -> String {
+    let digest: [u8; 32] = Sha256::digest(scopes.to_json()).into();
+    digest[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
 impl Operator {
     /// Changes limits of a living key; the texts are scopes such as `spend-day=2` or `rpm=none`.
-    pub(crate) async fn set_key(&self, id: &str, texts: &[String]) -> Result<Value, OperatorError> {
+    ///
+    /// `seen` is the version that the change was decided on; `None`: any.
+    ///
+    /// # Errors
+    /// [`OperatorError::Conflict`] where the limits have another version by now.
+    pub(crate) async fn set_key(
+        &self,
+        id: &str,
+        texts: &[String],
+        seen: Option<&str>,
+    ) -> Result<Value, OperatorError> {
         let invalid = OperatorError::Invalid;
         let mut record = self.record(id).await?;
         let now_ms = self.clock.now_ms();
         if record.state(now_ms) != KeyState::Active {
             return Err(invalid(format!(
                 "the key `{}` is expired or revoked and cannot be changed. Create a key: bardo-gateway keys create",
+                record.id
+            )));
+        }
+        if seen.is_some_and(|seen| seen != version(&record.scopes)) {
+            return Err(OperatorError::Conflict(format!(
+                "the limits of the key `{}` were changed meanwhile",
                 record.id
             )));
         }

@@ -311,3 +311,39 @@ fn the_latest_postings_of_a_long_ledger_come_first() {
     assert!(at(450).is_some() && at(450) < at(440), "{text}");
     assert!(at(440).is_some() && at(1).is_none(), "{text}");
 }
+
+#[test]
+fn two_operators_who_edit_one_key_do_not_undo_each_others_change() {
+    let sandbox = Sandbox::start();
+    let gateway = gateway(&sandbox, json!({}));
+    let made = Request::post(
+        "/admin/keys",
+        "{\"name\":\"shared\",\"account\":\"desk\",\"create_account\":true}",
+    );
+    let made = made.send(gateway.admin).json();
+    let id = made["id"].as_str().expect("an id");
+    let path = format!("/console/keys/{id}");
+    let first = page(&path).send(gateway.admin);
+    let second = page(&path).send(gateway.admin);
+    let seen = |page: &Answer| {
+        let text = page.text();
+        let at = text.find("name=\"version\" ").expect("a version");
+        text[at..].split('"').nth(3).expect("its value").to_owned()
+    };
+    let change = |shown: &Answer, limit: &str| {
+        let fields = format!("csrf={}&version={}&{limit}", csrf(shown), seen(shown));
+        form(&format!("{path}/limits"), &fields).send(gateway.admin)
+    };
+    assert_eq!(change(&first, "spend-day=5").status(), 303);
+    let late = change(&second, "spend-day=50");
+    assert_eq!(late.status(), 409, "{}", late.text());
+    assert!(late.text().contains("changed meanwhile"), "{}", late.text());
+    let path = format!("/admin/keys/{id}");
+    let kept = Request::get(&path).send(gateway.admin).json();
+    assert_eq!(kept["scopes"]["spend"]["day"], "5.000000");
+    let stale = json!({ "scopes": ["rpm=7"], "version": seen(&second) });
+    let mut patch = Request::json(&path, &stale);
+    patch.method = "PATCH".into();
+    let answer = patch.send(gateway.admin);
+    assert_eq!(answer.status(), 409, "{}", answer.text());
+}
