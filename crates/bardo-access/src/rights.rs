@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use bardo_types::backend::BackendName;
 use bardo_types::ids::KeyId;
-use bardo_types::money::BasisPoints;
+use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::privacy::SecurityClass;
 
 use crate::key::KeyKind;
@@ -30,6 +30,16 @@ pub struct PayerTerms {
     /// The whole worst case of a request is held and stored before a provider or the caller gets
     /// anything; the rest is given back when the request is settled.
     pub settles_first: bool,
+    /// The caller pays for each request by itself.
+    pub per_request: Option<PaidRequest>,
+}
+
+/// Terms of a caller who pays for each request by itself. Only backends that are billed serve it,
+/// and one request may take all that was paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PaidRequest {
+    /// The least that an answer with content is charged.
+    pub minimum: MicroUsd,
 }
 
 impl PayerTerms {
@@ -44,6 +54,7 @@ impl PayerTerms {
             tier: None,
             spread: None,
             settles_first: false,
+            per_request: None,
         }
     }
 
@@ -58,6 +69,7 @@ impl PayerTerms {
             tier: record.tier,
             spread: record.spread,
             settles_first: false,
+            per_request: None,
         }
     }
 

@@ -39,9 +39,11 @@ fn is_within(terms: &PayerTerms, snapshot: &Snapshot, name: &str, candidate: &Ca
     })
 }
 
-/// Whether a candidate can be billed to a caller who pays.
-fn is_payable(snapshot: &Snapshot, candidate: &Candidate) -> bool {
-    snapshot.endpoint(candidate).direct || snapshot.price(candidate).is_some()
+/// Whether a candidate can be billed to a caller who pays, or may serve it without a bill.
+fn is_payable(terms: &PayerTerms, snapshot: &Snapshot, candidate: &Candidate) -> bool {
+    let is_unbilled = snapshot.endpoint(candidate).direct;
+    is_unbilled && terms.per_request.is_none()
+        || !is_unbilled && snapshot.price(candidate).is_some()
 }
 
 /// Whether the caller may use a candidate for a model that it calls `name`, and can be billed for
@@ -57,7 +59,7 @@ pub(crate) fn may_use(
         Payer::Prepaid(terms) => {
             terms.may_spend()
                 && is_within(terms, snapshot, name, candidate)
-                && is_payable(snapshot, candidate)
+                && is_payable(terms, snapshot, candidate)
         }
     }
 }
@@ -102,7 +104,7 @@ pub(crate) fn payable(
             tier: excluding_tier(terms, snapshot, name),
         });
     }
-    candidates.retain(|candidate| is_payable(snapshot, candidate));
+    candidates.retain(|candidate| is_payable(terms, snapshot, candidate));
     if candidates.is_empty() {
         return Err(EngineError::Unpriced {
             model: name.to_owned(),

@@ -38,6 +38,8 @@ pub(crate) struct RequestFunds {
     list_price: Option<Price>,
     /// A profile let the provider search.
     searched: bool,
+    /// The least that an answer with content is charged.
+    minimum: MicroUsd,
     /// How the hold grows, where it has to.
     slices: Option<Slices>,
     /// Tokens of the prompt, rather too many than too few.
@@ -143,6 +145,7 @@ impl RequestFunds {
     pub(crate) fn ask(&mut self, call: &Call, shaped: &Shaped, mode: PaymentMode) {
         let leg = &shaped.leg;
         self.price = leg.price;
+        self.minimum = call.principal().minimum_charge();
         let applied = leg.settings.applied();
         self.searched = applied.is_some_and(|applied| applied.searches);
         if let Some(fee) = self.search_fee.as_mut().filter(|_| self.searched) {
@@ -242,6 +245,7 @@ impl RequestFunds {
                     self.disbelieved = is_prepaid;
                 }
                 Some(bill) => {
+                    let bill = bill.at_least(self.minimum);
                     amounts.provider_cost = Some(bill.provider_cost);
                     if is_prepaid {
                         let is_guess = receipt.outcome == Outcome::Aborted && receipt.estimated;

@@ -65,6 +65,7 @@ mod prepare;
 mod price;
 mod prompt_cache;
 mod quota;
+mod quote;
 mod read;
 mod receipt_builder;
 mod received;

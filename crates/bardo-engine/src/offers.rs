@@ -20,11 +20,27 @@ pub struct PricedRequest<'a> {
     pub model: &'a str,
     /// The most that the request can cost at any backend of its plan, spread included.
     pub price: MicroUsd,
+    /// The body as written.
+    pub body: &'a [u8],
+    /// Whether the caller wants an event stream.
+    pub stream: bool,
+    /// Tokens of the prompt, rather too many than too few.
+    pub prompt_tokens: u64,
+    /// Tokens of output that the price pays for; `None`: of an answer without a limit.
+    pub output_tokens: Option<u64>,
+    /// Id of the model that the plan tries first.
+    pub routed: &'a str,
+    /// Whether a stored answer may serve the request once it is paid for.
+    pub cache_eligible: bool,
 }
 
 /// Asks callers to pay for single requests. Without an implementation such callers are refused for
 /// want of money.
 pub trait Offers: Send + Sync {
+    /// The most that one payment may be. An answer whose length the caller left open gets a limit
+    /// that keeps it below; other requests above it are refused.
+    fn ceiling(&self) -> MicroUsd;
+
     /// The headers and members that show the caller how to pay for the request; `None` where the
     /// request is not for sale, and the caller is refused.
     fn requirement<'a>(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bardo_access::PayerTerms;
 use bardo_types::ids::{AccountId, InvalidId, RequestId};
 use bardo_types::model::Dialect;
+use bardo_types::money::MicroUsd;
 use bardo_types::receipt::PaymentMode;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -57,6 +58,21 @@ impl Principal {
         match &self.payer {
             Payer::Owner => false,
             Payer::Prepaid(terms) => terms.settles_first,
+        }
+    }
+
+    /// Whether the caller pays for each request by itself.
+    pub(crate) fn pays_per_request(&self) -> bool {
+        matches!(&self.payer, Payer::Prepaid(terms) if terms.per_request.is_some())
+    }
+
+    /// The least that an answer with content is charged.
+    pub(crate) fn minimum_charge(&self) -> MicroUsd {
+        match &self.payer {
+            Payer::Owner => MicroUsd::ZERO,
+            Payer::Prepaid(terms) => terms
+                .per_request
+                .map_or(MicroUsd::ZERO, |paid| paid.minimum),
         }
     }
 

@@ -17,12 +17,12 @@ use bardo_wire::codec::BadRequest;
 use crate::answer::BOOKS_WAIT;
 use crate::call::Call;
 use crate::engine::Engine;
-use crate::error::{EngineError, UnpaidRequest};
+use crate::error::EngineError;
 use crate::funds::Persisting;
 use crate::leg::Grant;
 use crate::lifecycle::{Admitted, Lifecycle, Reserved};
-use crate::offers::PricedRequest;
 use crate::plan::{Plan, Planned};
+use crate::quote::Priced;
 use crate::received::{Payer, Task};
 use crate::record::RequestRecord;
 use tokio::time::Instant;
@@ -69,7 +69,7 @@ impl Engine {
             life: life.reserved(),
         };
         // Of the plan as it was asked for: a request that is paid for gets that one.
-        let mut price = None;
+        let mut priced = None;
         for _ in 0..TRIES {
             let billed = billed(&call, &plan);
             if billed.is_empty() {
@@ -83,7 +83,7 @@ impl Engine {
                 return Ok(funded(call, plan, Grant::default(), life));
             };
             let ledger = self.ledger()?;
-            price = price.or_else(|| worst_case(&ask));
+            priced = priced.or_else(|| Priced::of(&ask, &plan));
             if ask.max_tokens.is_none() {
                 // How much of the account one answer without a limit may come to depends on what
                 // it has.
@@ -108,7 +108,7 @@ impl Engine {
                 Err(error) => match self.cheaper(&call, &plan, &error) {
                     Some(cheaper) => plan = cheaper,
                     None => {
-                        let error = self.offered(&call, price, error).await;
+                        let error = self.offered(&call, priced, error).await;
                         return Err(error.with_limits(life.record().admission()));
                     }
                 },
@@ -121,29 +121,15 @@ impl Engine {
     async fn offered(
         &self,
         call: &Call,
-        price: Option<MicroUsd>,
+        priced: Option<Priced>,
         refused: EngineError,
     ) -> EngineError {
-        let (Some(offers), Some(price), EngineError::Funds { .. }) =
-            (&self.offers, price, &refused)
-        else {
-            return refused;
-        };
-        let request = PricedRequest {
-            principal: call.principal(),
-            task: call.task(),
-            dialect: call.dialect(),
-            model: call.model(),
-            price,
-        };
-        let Some(requirement) = offers.requirement(request).await else {
-            return refused;
-        };
-        EngineError::Unpaid(Box::new(UnpaidRequest {
-            price,
-            requirement,
-            limits: None,
-        }))
+        match (priced, &refused) {
+            (Some(priced), EngineError::Funds { .. }) => {
+                self.sold(call, priced).await.unwrap_or(refused)
+            }
+            _ => refused,
+        }
     }
 
     /// Another plan where the money does not suffice for one; `None` where there is none.
@@ -259,7 +245,8 @@ impl Engine {
             Ok(reservation) => reservation,
             Err(refusal) => {
                 let refused = refused(refusal, charge, None, now_ms).of(terms, call);
-                return Err(self.offered(call, Some(charge), refused).await);
+                let priced = Priced::stored(charge);
+                return Err(self.offered(call, Some(priced), refused).await);
             }
         };
         let record = life.record_mut();
@@ -483,13 +470,17 @@ fn subsystem_caps(terms: &PayerTerms, call: &Call) -> Vec<Cap> {
 }
 
 /// The legs whose provider's bill the caller pays, as far as money goes.
-fn billed(call: &Call, plan: &Plan) -> Vec<hold::HoldCandidate> {
+pub(crate) fn billed(call: &Call, plan: &Plan) -> Vec<hold::HoldCandidate> {
     let billed = plan.legs().iter().filter(|leg| !leg.endpoint.direct);
     billed.filter_map(|leg| leg.reckoned(call)).collect()
 }
 
 /// The values by which the hold for a plan is sized.
-fn ask<'a>(call: &Call, plan: &Plan, candidates: &'a [hold::HoldCandidate]) -> HoldQuery<'a> {
+pub(crate) fn ask<'a>(
+    call: &Call,
+    plan: &Plan,
+    candidates: &'a [hold::HoldCandidate],
+) -> HoldQuery<'a> {
     let size = call.size();
     let billed = || plan.legs().iter().filter(|leg| !leg.endpoint.direct);
     // One leg without a limit leaves the answer without one.
@@ -512,11 +503,12 @@ fn ask<'a>(call: &Call, plan: &Plan, candidates: &'a [hold::HoldCandidate]) -> H
         streamed: call.stream() && !settles_first && !plan.first().holds_back(call),
         candidates,
         available: MicroUsd::MAX,
+        one_request: call.principal().pays_per_request(),
     }
 }
 
 /// The most that a request can cost, whatever its account has; `None` where that is out of range.
-fn worst_case(ask: &HoldQuery<'_>) -> Option<MicroUsd> {
+pub(crate) fn worst_case(ask: &HoldQuery<'_>) -> Option<MicroUsd> {
     let whole = HoldQuery {
         lowers: false,
         streamed: false,

@@ -17,6 +17,16 @@ pub struct Bill {
     pub charge: MicroUsd,
 }
 
+impl Bill {
+    /// This bill with a charge of `minimum` at least; what is added is spread.
+    #[must_use]
+    pub fn at_least(mut self, minimum: MicroUsd) -> Self {
+        self.charge = self.charge.max(minimum);
+        self.spread = self.charge.saturating_sub(self.provider_cost);
+        self
+    }
+}
+
 /// Prices an answer; `None` on overflow.
 #[must_use]
 pub fn bill(usage: &Usage, price: &Price, rate: BasisPoints) -> Option<Bill> {

@@ -55,6 +55,8 @@ pub struct HoldQuery<'a> {
     pub candidates: &'a [HoldCandidate],
     /// The amount that the account can spend.
     pub available: MicroUsd,
+    /// The money is there for this request alone, which may take all of it.
+    pub one_request: bool,
 }
 
 /// How much is held, and what for.
@@ -178,7 +180,8 @@ fn whole(ask: &HoldQuery<'_>, longest: u64, worth: u64) -> Sizing {
     let least = affordable(ask, longest.min(worth), ask.available)
         .unwrap_or(0)
         .max(longest.min(MIN_SLICE_TOKENS));
-    let share = MicroUsd::new(ask.available.get() / LARGEST_SHARE);
+    let part = if ask.one_request { 1 } else { LARGEST_SHARE };
+    let share = MicroUsd::new(ask.available.get() / part);
     let tokens = affordable(ask, longest, share).unwrap_or(0).max(least);
     let bound = if tokens == longest {
         Bound::Own

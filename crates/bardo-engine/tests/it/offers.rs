@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use bardo_access::{BoxFuture, PayerTerms};
-use bardo_engine::{EngineError, Offers, PaymentRequirement, PricedRequest, UnpaidRequest};
+use bardo_access::{BoxFuture, PaidRequest, PayerTerms};
+use bardo_engine::{EngineError, Offers, PaymentRequirement, PricedRequest, Task, UnpaidRequest};
 use bardo_ledger::{Deposit, Funds as _};
 use bardo_types::ids::KeyId;
 use bardo_types::model::{Dialect, Service};
@@ -15,6 +15,9 @@ use serde_json::{Value, json};
 use crate::purse::{PRICE, Purse};
 use crate::world::{prompt, read, script, world_of};
 
+/// The most that one payment may be.
+const CEILING: MicroUsd = MicroUsd::new(990_000);
+
 /// A seller that notes what it was asked for.
 #[derive(Clone, Default)]
 struct Seller {
@@ -23,6 +26,10 @@ struct Seller {
 }
 
 impl Offers for Seller {
+    fn ceiling(&self) -> MicroUsd {
+        CEILING
+    }
+
     fn requirement<'a>(
         &'a self,
         request: PricedRequest<'a>,
@@ -180,4 +187,73 @@ async fn a_caller_that_settles_first_gets_the_longest_answer_for_the_price_of_it
         read(answer).await.expect("the rest");
         assert!(purse.receipt().await.amounts.charge < price);
     }
+}
+
+async fn quoted(purse: &Purse, body: &Value) -> EngineError {
+    let call = purse.read_as(Task::Generate, Dialect::Chat, body);
+    purse.bench.engine.quote(call.expect("it is read")).await
+}
+
+#[tokio::test]
+async fn a_quote_is_the_price_that_suffices_and_nothing_is_looked_up_or_sent() {
+    let (mut purse, seller) = purse("0", true).await;
+    let terms = purse.terms.as_mut().expect("terms");
+    terms.settles_first = true;
+    let minimum = MicroUsd::new(1_000);
+    terms.per_request = Some(PaidRequest { minimum });
+    let mut body = prompt(Dialect::Chat, "gpt-5.5", "Hi");
+    body["max_completion_tokens"] = json!(1_000);
+    let EngineError::Unpaid(unpaid) = quoted(&purse, &body).await else {
+        unreachable!("it is for sale");
+    };
+    assert!(unpaid.price > MicroUsd::new(120_000) && unpaid.price < MicroUsd::new(125_000));
+    assert_eq!(seller.asked.lock().expect("nobody panicked").len(), 1);
+    nothing_happened(&purse).await;
+}
+
+#[tokio::test]
+async fn an_open_answer_is_quoted_up_to_the_ceiling_and_a_longer_one_is_refused_with_what_fits() {
+    let (mut purse, _) = purse("0", true).await;
+    let terms = purse.terms.as_mut().expect("terms");
+    terms.settles_first = true;
+    let minimum = MicroUsd::new(1_000);
+    terms.per_request = Some(PaidRequest { minimum });
+    let mut body = prompt(Dialect::Chat, "gpt-5.5", "Hi");
+    let EngineError::Unpaid(unpaid) = quoted(&purse, &body).await else {
+        unreachable!("it is for sale");
+    };
+    assert!(unpaid.price <= CEILING && unpaid.price > MicroUsd::new(900_000));
+    body["max_completion_tokens"] = json!(100_000);
+    let refused = quoted(&purse, &body).await;
+    let text = refused.to_string();
+    assert!(matches!(refused, EngineError::Invalid(_)), "{refused:?}");
+    assert!(text.contains("set at most 8"), "{text}");
+}
+
+#[tokio::test]
+async fn an_answer_costs_its_minimum_at_least() {
+    let (mut purse, _) = purse("1", true).await;
+    let minimum = MicroUsd::new(70_000);
+    purse.terms.as_mut().expect("terms").per_request = Some(PaidRequest { minimum });
+    let mut body = prompt(Dialect::Chat, "gpt-5.5", "Hi");
+    body["max_completion_tokens"] = json!(1_000);
+    purse.ask(Dialect::Chat, &body).await.expect("an answer");
+    let amounts = purse.receipt().await.amounts;
+    assert_eq!(amounts.charge, MicroUsd::new(70_000));
+    let cost = amounts.provider_cost.expect("a known price");
+    assert_eq!(cost.checked_add(amounts.spread), Some(amounts.charge));
+}
+
+#[tokio::test]
+async fn a_caller_who_pays_per_request_is_not_served_by_an_unbilled_one() {
+    let (mut purse, _) = purse("1", true).await;
+    purse
+        .bench
+        .swap(|address| world_of(address, |_| true, Some(PRICE)));
+    let body = prompt(Dialect::Chat, "gpt-5.5", "Hi");
+    purse.ask(Dialect::Chat, &body).await.expect("an answer");
+    let minimum = MicroUsd::ZERO;
+    purse.terms.as_mut().expect("terms").per_request = Some(PaidRequest { minimum });
+    let refused = purse.ask(Dialect::Chat, &body).await;
+    assert!(refused.is_err(), "an unbilled backend served it");
 }

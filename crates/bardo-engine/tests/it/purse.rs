@@ -335,14 +335,24 @@ impl Purse {
         dialect: Dialect,
         body: &Value,
     ) -> Result<Answer, EngineError> {
-        let admitted = self.bench.read(Call {
+        let read = self.read_as(task, dialect, body)?;
+        Arc::clone(&self.bench.engine).answer(read).await
+    }
+
+    /// A request of the caller as the engine has read it.
+    pub(crate) fn read_as(
+        &self,
+        task: Task,
+        dialect: Dialect,
+        body: &Value,
+    ) -> Result<bardo_engine::Call, EngineError> {
+        self.bench.read(Call {
             task,
             dialect,
             body,
             principal: self.principal(),
             hints: Hints::default(),
-        })?;
-        Arc::clone(&self.bench.engine).answer(admitted).await
+        })
     }
 
     /// Asks and reads to the end.

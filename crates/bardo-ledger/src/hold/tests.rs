@@ -36,6 +36,7 @@ fn ask(candidates: &[HoldCandidate], available: u64) -> HoldQuery<'_> {
         streamed: true,
         candidates,
         available: micro(available),
+        one_request: false,
     }
 }
 
@@ -199,6 +200,20 @@ fn a_whole_answer_without_a_limit_gets_one_that_the_account_bears() {
     assert_eq!(of(4 * least - 1), hold(least, 256, Bound::Imposed));
     assert_eq!(of(least), hold(least, 256, Bound::Imposed));
     assert_eq!(of(least - 1), short(least, least - 1, Some(255)));
+}
+
+#[test]
+fn money_for_one_request_may_all_be_held_for_it() {
+    let of = |available| {
+        size(&HoldQuery {
+            streamed: false,
+            one_request: true,
+            ..ask(&[strong()], available)
+        })
+    };
+    let worst = 3_000 + 64_000 * 15;
+    assert_eq!(of(worst), hold(worst, 64_000, Bound::Own));
+    assert_eq!(of(worst - 1), hold(worst - 15, 63_999, Bound::Imposed));
 }
 
 #[test]
