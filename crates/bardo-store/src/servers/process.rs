@@ -247,12 +247,16 @@ mod tests {
 
     #[test]
     fn a_program_that_is_a_link_keeps_the_name_that_it_is_started_by() {
+        // Closed to everybody else, as a home directory is.
+        let home = Folder::new("link-home").expect("a folder");
         let folder = Folder::new("link").expect("a folder");
-        let program = folder.path().join("redis-check-rdb");
+        let program = home.path().join("redis-check-rdb");
         fs::write(&program, "#!/bin/sh").expect("a program");
-        let link = folder.path().join("redis-server");
+        let link = home.path().join("redis-server");
         std::os::unix::fs::symlink(&program, &link).expect("a link");
         let found = folder.within_reach(&link).expect("a place");
         assert_eq!(found.file_name(), link.file_name());
+        let text = fs::read_to_string(&found).expect("a program, not a link to nowhere");
+        assert_eq!(text, "#!/bin/sh");
     }
 }
