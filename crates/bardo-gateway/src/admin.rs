@@ -148,10 +148,8 @@ pub(crate) async fn answer(
         AdminOperation::ShowBalance => balance(operator, name).await,
         AdminOperation::Deposit => deposit(operator, name, body).await,
         AdminOperation::Postings => postings(operator, name).await,
-        AdminOperation::CacheStats => Ok(caches::stats(cache)),
-        AdminOperation::CacheOfAccount => caches::account(operator, cache, name)
-            .await
-            .map(|account| caches::stats_of(cache, &account)),
+        AdminOperation::CacheStats => Ok(caches::all_figures(operator, cache, None).await),
+        AdminOperation::CacheOfAccount => caches::of_account(operator, cache, name).await,
         AdminOperation::FlushCache => flush(operator, engine, body).await,
         AdminOperation::InvalidateCache => invalidate(operator, engine, body).await,
         AdminOperation::Alerts => Ok(operator.alerts.json()),

@@ -2,6 +2,7 @@
 
 mod evidence;
 mod invalidate;
+mod prefixes;
 mod semantic;
 
 use bardo_cache::scope::Namespace;
@@ -18,6 +19,7 @@ use zeroize::Zeroizing;
 
 pub(crate) use self::evidence::EvidenceFile;
 pub(crate) use self::invalidate::{InvalidateOrder, invalidate};
+pub(crate) use self::prefixes::{prompt_cache_words, with_prompt_caches};
 pub(crate) use self::semantic::{explained, explained_words, stats_words, told};
 use crate::operator::{Operator, OperatorError};
 
@@ -186,10 +188,33 @@ fn shown(done: &Invalidated) -> Value {
 }
 
 /// The figures of one account.
-pub(crate) fn stats_of(cache: &AnswerCache, account: &AccountId) -> Value {
+fn stats_of(cache: &AnswerCache, account: &AccountId) -> Value {
     let mut shown = figures(&cache.store().stats_of(account));
     shown["account"] = json!(account.as_str());
     shown
+}
+
+/// Figures of stored answers and of providers' prompt caches, of one account or of all.
+pub(crate) async fn all_figures(
+    operator: &Operator,
+    cache: &AnswerCache,
+    account: Option<&AccountId>,
+) -> Value {
+    let stored = account.map_or_else(|| stats(cache), |account| stats_of(cache, account));
+    with_prompt_caches(operator, account, stored).await
+}
+
+/// Figures of the account with a name, or with a key of this id.
+///
+/// # Errors
+/// When there is none, or the store does not answer.
+pub(crate) async fn of_account(
+    operator: &Operator,
+    cache: &AnswerCache,
+    name: &str,
+) -> Result<Value, OperatorError> {
+    let account = account(operator, cache, name).await?;
+    Ok(all_figures(operator, cache, Some(&account)).await)
 }
 
 /// The figures of all accounts together, and of the largest.

@@ -166,12 +166,12 @@ enum CacheQuestion {
 async fn of_cache(engine: &Engine, operator: &Operator, order: &[u8]) -> Value {
     let cache = engine.cache();
     let done = match json_words::read(order) {
-        Ok(CacheQuestion::Stats { account: None }) => Ok(caches::stats(cache)),
+        Ok(CacheQuestion::Stats { account: None }) => {
+            Ok(caches::all_figures(operator, cache, None).await)
+        }
         Ok(CacheQuestion::Stats {
             account: Some(name),
-        }) => caches::account(operator, cache, &name)
-            .await
-            .map(|account| caches::stats_of(cache, &account)),
+        }) => caches::of_account(operator, cache, &name).await,
         Ok(CacheQuestion::Flush(order)) => {
             caches::flush_for_operator(operator, engine, order).await
         }

@@ -231,7 +231,10 @@ impl Edge {
                 account::caps::show(keys, ledger, &principal, now_ms, &snapshot.router).await?
             }
             ReadRoute::Venice => venice::status(snapshot.roster()),
-            ReadRoute::Cache => caches::stats_of(self.engine.cache(), &principal.account),
+            ReadRoute::Cache => {
+                let account = Some(&principal.account);
+                caches::all_figures(&self.operator, self.engine.cache(), account).await
+            }
             ReadRoute::Receipt(id) => {
                 let receipt = account::receipt(ledger, &principal, &id).await?;
                 return Ok(whole(receipt.into()));

@@ -13,6 +13,8 @@ pub struct CachePage<'a> {
     pub tiles: Vec<Tile>,
     /// The accounts with the most stored answers.
     pub accounts: PageTable,
+    /// What providers read from their own caches, by backend.
+    pub prefixes: PageTable,
     /// Why answers were not served or stored.
     pub reasons: PageTable,
     /// Evidence about answers by meaning.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::route::{self, DryRun};
 use super::{CliFailure, Common, say};
-use crate::caches::{FlushOrder, InvalidateOrder, stats_words};
+use crate::caches::{FlushOrder, InvalidateOrder, prompt_cache_words, stats_words};
 use crate::control;
 use crate::stores::data_folder;
 
@@ -224,6 +224,7 @@ fn words(answer: &Value) -> Vec<String> {
         ));
     }
     lines.extend(stats_words(&answer["semantic"]));
+    lines.extend(prompt_cache_words(&answer["prompt_caches"]));
     if let Some(followed) = answer["followed"].as_u64() {
         lines.push(format!(
             "shared    {followed} answers of identical requests at the same time"

@@ -14,8 +14,9 @@ fn number(value: &Value, name: &str) -> u64 {
 }
 
 /// Shows the page.
-pub(super) fn show(visit: &Visit<'_>) -> Shown {
-    let stats = caches::stats(visit.ops.edge.engine.cache());
+pub(super) async fn show(visit: &Visit<'_>) -> Shown {
+    let ops = visit.ops;
+    let stats = caches::all_figures(&ops.operator, ops.edge.engine.cache(), None).await;
     let of = |name: &str| number(&stats, name);
     let looked = of("hits") + of("misses");
     let semantic = &stats["semantic"];
@@ -40,6 +41,9 @@ pub(super) fn show(visit: &Visit<'_>) -> Shown {
         Tile::new("Hits by meaning", count(served))
             .note(format!("{} entries", count(number(semantic, "entries"))))
             .link("#domains"),
+        Tile::new("Read by providers", share_text(&stats["prompt_caches"]))
+            .note("of prompt tokens in 24 hours came from providers' caches")
+            .link("#prefixes"),
         Tile::new("Entries", count(of("entries"))).note(format!(
             "{} of {}",
             bytes(of("bytes")),
@@ -63,6 +67,7 @@ pub(super) fn show(visit: &Visit<'_>) -> Shown {
         shell: &shell,
         tiles,
         accounts: accounts(&stats),
+        prefixes: prefixes(&stats["prompt_caches"]),
         reasons: reasons(&stats),
         domains: domains(semantic),
     }))
@@ -89,6 +94,44 @@ fn accounts(stats: &Value) -> PageTable {
             Cell::text(count(hits)),
             Cell::text(count(number(row, "entries"))),
             Cell::text(bytes(number(row, "bytes"))),
+            Cell::text(usd_text(row["saved_usd"].as_str())),
+        ]);
+    }
+    table
+}
+
+/// The share of prompt tokens that providers read from their caches.
+fn share_text(figures: &Value) -> String {
+    let of = |name| number(figures, name);
+    percent(of("read_tokens"), of("prompt_tokens"))
+}
+
+fn prefixes(figures: &Value) -> PageTable {
+    let empty = match figures["error"].as_str() {
+        Some(error) => Empty::new(
+            format!("The figures cannot be shown: {error}"),
+            "Check the store, then load this page again.",
+        ),
+        None => Empty::new(
+            "No prompt was sent",
+            "Providers keep the begin of long prompts for some minutes, and bill it at a part of the price.",
+        ),
+    };
+    let headings = [
+        "Backend",
+        "#Read",
+        "#Tokens read",
+        "#Tokens written*",
+        "#Saved",
+    ];
+    let mut table = PageTable::new("Prompt caches of providers, 24 hours", &headings).empty(empty);
+    for row in figures["backends"].as_array().into_iter().flatten() {
+        let (read, prompt) = (number(row, "read_tokens"), number(row, "prompt_tokens"));
+        table.push(vec![
+            Cell::text(row["backend"].as_str().unwrap_or_default()),
+            Cell::text(share_text(row)).bar(read * 100 / prompt.max(1)),
+            Cell::text(count(read)),
+            Cell::text(count(number(row, "written_tokens"))),
             Cell::text(usd_text(row["saved_usd"].as_str())),
         ]);
     }

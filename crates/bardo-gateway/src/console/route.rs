@@ -39,7 +39,7 @@ pub(super) async fn show(visit: &Visit<'_>) -> PageResult {
         (false, ["models.csv"]) => Ok(models::file(visit, "csv")),
         (false, ["models.json"]) => Ok(models::file(visit, "json")),
         (true, ["models", "refresh"]) => Ok(providers::refresh(visit)),
-        (false, ["cache"]) => Ok(cache::show(visit)),
+        (false, ["cache"]) => Ok(cache::show(visit).await),
         (true, ["cache", "flush"]) => cache::flush(visit).await,
         (false, ["golems"]) => golems::list(visit).await,
         (false, ["golems.csv"]) => golems::file(visit, "csv").await,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::http::Request;
-use crate::paying::maker::{self, OUTPUT, PROMPT};
+use crate::paying::maker::{self, CACHED, OUTPUT, PROMPT};
 use crate::paying::till::{Key, Till, header, micro_of};
 use crate::rig::Gateway;
 use crate::sse::Caller;
@@ -77,6 +77,22 @@ fn rows(page: &Value) -> &Vec<Value> {
 fn names(page: &Value) -> Vec<(Value, Value)> {
     let row = |row: &Value| (row["name"].clone(), row["requests"].clone());
     rows(page).iter().map(row).collect()
+}
+
+#[test]
+fn figures_of_the_cache_have_what_providers_read_from_theirs() {
+    let (scene, _) = scene();
+    let key = &scene.key;
+    let own = scene.gateway.send(&key.get("/v1/cache")).json();
+    let all = scene.read("/admin/cache");
+    for shown in [&own, &all] {
+        let read = &shown["prompt_caches"];
+        assert_eq!(read["hours"], 24, "{shown}");
+        assert_eq!(read["prompt_tokens"], 4 * PROMPT, "{shown}");
+        assert_eq!(read["read_tokens"], 4 * CACHED, "{shown}");
+        assert_eq!(read["backends"][0]["read_tokens"], 4 * CACHED);
+        assert!(micro_of(&read["saved_usd"]) > 0, "{shown}");
+    }
 }
 
 #[test]
