@@ -17,6 +17,7 @@ pub mod scope;
 pub mod sealed;
 pub mod second;
 pub mod semantic;
+pub mod shared;
 pub mod store;
 pub mod tags;
 pub mod ttl;

@@ -193,3 +193,4 @@ impl Vault {
 mod questions;
 #[cfg(test)]
 mod tests;
+mod values;

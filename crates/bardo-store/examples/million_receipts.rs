@@ -1,13 +1,14 @@
 //! How long searches, charts and lists take over very many receipts on SQLite.
 //!
-//! `cargo run --release -p bardo-store --example million_receipts -- [COUNT] [DAYS]` writes receipts in
-//! bulk (a million over 30 days, in a temporary folder), rolls them up, and prints a line for each
-//! question. No test runs it, because it takes minutes and gigabytes.
+//! `cargo run --release -p bardo-store --example million_receipts -- [COUNT] [DAYS] [FOLDER]` writes
+//! receipts in bulk (a million over the last 30 days), rolls them up, and prints a line for each
+//! question. With FOLDER the database stays there, so that a gateway with this data folder can show
+//! it; else it is temporary. No test runs it, because it takes minutes and gigabytes.
 
 #![allow(clippy::print_stdout, reason = "its figures are for a reader")]
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bardo_ledger::contract::block_on;
 use bardo_ledger::series::{ReceiptSearch, Resolution, SeriesDimension, SeriesKeep, SeriesQuery};
@@ -19,10 +20,15 @@ use rusqlite::{Connection, params};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// First Unix millisecond of the receipts.
-const FIRST_MS: u64 = 1_795_190_400_000;
-/// Time that searches cover.
+/// Time that searches cover, up to now.
 const SPAN_MS: u64 = 30 * 86_400_000;
+
+/// The Unix millisecond at which a span of so many milliseconds begins that ends now.
+fn start(span_ms: u64) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |since| since.as_millis());
+    u64::try_from(now).unwrap_or(u64::MAX) - span_ms
+}
 
 fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
@@ -34,11 +40,15 @@ fn main() -> Result<(), Failure> {
         Some(days) => days.parse()?,
         None => 30,
     };
-    let folder = std::env::temp_dir().join(format!("receipts-{}", std::process::id()));
+    let kept = arguments.next().map(std::path::PathBuf::from);
+    let temporary = || std::env::temp_dir().join(format!("receipts-{}", std::process::id()));
+    let folder = kept.clone().unwrap_or_else(temporary);
     std::fs::create_dir_all(&folder)?;
     let file = folder.join("bardo.db");
     let done = measure(&file, count, days * 86_400_000);
-    std::fs::remove_dir_all(&folder)?;
+    if kept.is_none() {
+        std::fs::remove_dir_all(&folder)?;
+    }
     done
 }
 
@@ -68,6 +78,7 @@ fn measure(file: &Path, count: u64, span_ms: u64) -> Result<(), Failure> {
 
 /// Writes receipts as the gateway does, many in one transaction.
 fn fill(file: &Path, count: u64, span_ms: u64) -> Result<(), Failure> {
+    let first_ms = start(span_ms);
     let mut connection = Connection::open(file)?;
     let transaction = connection.transaction()?;
     for account in 1..=50 {
@@ -83,7 +94,7 @@ fn fill(file: &Path, count: u64, span_ms: u64) -> Result<(), Failure> {
         let mut text =
             transaction.prepare("INSERT INTO receipt_texts (no, json) VALUES (?1, ?2)")?;
         for number in 0..count {
-            let at_ms = FIRST_MS + number * span_ms / count.max(1);
+            let at_ms = first_ms + number * span_ms / count.max(1);
             let is_rare = number % (count / 3).max(1) == 1;
             let outcome = if is_rare { "unknown" } else { "finished" };
             receipt.execute(params![
@@ -131,8 +142,9 @@ fn json(number: u64, is_rare: bool) -> String {
 }
 
 fn searches(store: &SqliteStore) -> Result<(), Failure> {
+    let first_ms = start(SPAN_MS);
     let all = || ReceiptSearch {
-        filter: ReceiptFilter::between(FIRST_MS, FIRST_MS + SPAN_MS),
+        filter: ReceiptFilter::between(first_ms, first_ms + SPAN_MS),
         limit: 100,
         ..ReceiptSearch::default()
     };
@@ -230,8 +242,8 @@ fn charts(store: &SqliteStore) -> Result<(), Failure> {
     ] {
         let query = SeriesQuery {
             resolution,
-            from_ms: FIRST_MS,
-            to_ms: FIRST_MS + days * 86_400_000,
+            from_ms: start(SPAN_MS),
+            to_ms: start(SPAN_MS) + days * 86_400_000,
             account: None,
             dimension,
             only: None,

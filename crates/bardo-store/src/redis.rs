@@ -12,8 +12,10 @@
 //! limit below the number of processes is one per process.
 
 pub mod cache;
+pub mod shared;
 
 mod calls;
+mod level;
 mod link;
 mod refused;
 mod share;

@@ -9,7 +9,6 @@
 //! names of entries by the time of their expiry, so that a flush finds them and old names go. All
 //! names carry one hash tag, for a script touches several of them.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_cache::entry::CachedAnswer;
@@ -18,11 +17,10 @@ use bardo_cache::second::{FlushNews, LevelFuture, LevelLosses, Loss, SecondFetch
 use bardo_cache::store::Flush;
 use bardo_cache::vault::{SALT_BYTES, Vault};
 use bardo_types::secret::Secret;
-use redis::RedisResult;
 
 use super::InvalidRedis;
-use super::link::{Link, LinkFailure, LinkOptions, ScriptConnection};
-use crate::thread::StoreThread;
+use super::level::RedisLevel;
+use super::link::LinkOptions;
 
 /// Every script, in the order that the constants below count them.
 const SCRIPTS: [&str; 4] = [
@@ -78,9 +76,8 @@ impl RedisCacheOptions {
 
 /// Entries shared through Redis.
 pub struct RedisCache {
-    thread: StoreThread,
-    link: Arc<Link>,
-    vault: Arc<Vault>,
+    level: RedisLevel,
+    vault: Vault,
     losses: LevelLosses,
     value_bytes: usize,
 }
@@ -100,58 +97,33 @@ impl RedisCache {
     /// When the options are wrong or no thread can be had; never because Redis is away.
     pub fn new(options: &RedisCacheOptions) -> Result<Self, InvalidRedis> {
         let vault = Vault::new(options.key.expose().as_bytes()).ok_or(InvalidRedis::Key)?;
-        let link = Arc::new(Link::new(&LinkOptions {
-            url: &options.url,
-            timeout: options.timeout,
-            connect_timeout: options.connect_timeout,
-            queue: options.queue,
-            scripts: &SCRIPTS,
-            said: [
-                "cached answers are shared through Redis",
-                "Redis is unavailable; answers are cached by this process alone",
-            ],
-        })?);
-        let thread = StoreThread::start("bardo-cache").map_err(InvalidRedis::Thread)?;
-        thread.spawn(Arc::clone(&link).hold());
+        let level = RedisLevel::open(
+            "bardo-cache",
+            &LinkOptions {
+                url: &options.url,
+                timeout: options.timeout,
+                connect_timeout: options.connect_timeout,
+                queue: options.queue,
+                scripts: &SCRIPTS,
+                said: [
+                    "cached answers are shared through Redis",
+                    "Redis is unavailable; answers are cached by this process alone",
+                ],
+            },
+        )?;
         Ok(Self {
-            thread,
-            link,
-            vault: Arc::new(vault),
+            level,
+            vault,
             losses: LevelLosses::default(),
             value_bytes: options.value_bytes,
         })
-    }
-
-    /// Asks Redis on the thread of its connection, within a budget of time.
-    async fn ask<T, F>(
-        &self,
-        budget: Option<Duration>,
-        ask: impl FnOnce(ScriptConnection) -> F + Send + 'static,
-    ) -> Result<T, Loss>
-    where
-        T: Send + 'static,
-        F: Future<Output = RedisResult<T>> + Send,
-    {
-        if !self.link.is_up() {
-            return Err(Loss::Down);
-        }
-        let link = Arc::clone(&self.link);
-        let asked = self
-            .thread
-            .spawn(async move { link.ask_within(budget, ask).await });
-        match asked.await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(LinkFailure::Slow)) => Err(Loss::Slow),
-            Ok(Err(LinkFailure::Refused)) => Err(Loss::Refused),
-            // The task fails only where the thread ends, with the process.
-            Ok(Err(LinkFailure::Down)) | Err(_) => Err(Loss::Down),
-        }
     }
 
     async fn fetch(&self, key: &Key) -> Result<Option<CachedAnswer>, Loss> {
         let name = entry_name(&self.vault.name(key));
         let last = self.value_bytes;
         let value: Vec<u8> = self
+            .level
             .ask(None, move |mut open| async move {
                 let mut command = redis::cmd("GETRANGE");
                 command.arg(name).arg(0).arg(last);
@@ -179,10 +151,11 @@ impl RedisCache {
         let mut keys = vec![entry_name(&self.vault.name(&entry.key))];
         keys.extend(self.vault.sets(entry).iter().map(|set| set_name(set)));
         let arguments = [left_ms.to_string().into_bytes(), value];
-        self.ask(None, move |mut open| async move {
-            open.run(PUT, &keys, &arguments).await
-        })
-        .await
+        self.level
+            .ask(None, move |mut open| async move {
+                open.run(PUT, &keys, &arguments).await
+            })
+            .await
     }
 
     /// Removes entries in small batches, so that Redis serves others in between.
@@ -194,6 +167,7 @@ impl RedisCache {
                 let keys = [set.clone()];
                 let arguments = [FLUSHED_AT_ONCE];
                 let (found, deleted): (u64, u64) = self
+                    .level
                     .ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
                         open.run(FLUSH, &keys, &arguments).await
                     })
@@ -213,15 +187,17 @@ impl RedisCache {
         getrandom::fill(&mut salt).map_err(|_| Loss::Withheld)?;
         let value = self.vault.close_flush(flush, salt)?;
         let arguments = [NEWS_KEPT.to_string().into_bytes(), value];
-        self.ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
-            open.run(TELL, &NEWS_NAMES, &arguments).await
-        })
-        .await
+        self.level
+            .ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
+                open.run(TELL, &NEWS_NAMES, &arguments).await
+            })
+            .await
     }
 
     async fn news(&self, after: Option<u64>) -> Result<FlushNews, Loss> {
         let since = after.map_or_else(|| "-".to_owned(), |after| after.to_string());
         let (last, values): (u64, Vec<Vec<u8>>) = self
+            .level
             .ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
                 open.run(NEWS, &NEWS_NAMES, &[since]).await
             })
@@ -302,6 +278,6 @@ impl SecondLevel for RedisCache {
     }
 
     fn mode(&self) -> &'static str {
-        if self.link.is_up() { "up" } else { "down" }
+        self.level.mode()
     }
 }

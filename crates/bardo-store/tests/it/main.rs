@@ -6,4 +6,5 @@
 mod postgres;
 mod redis;
 mod redis_cache;
+mod redis_shared;
 mod wait;
