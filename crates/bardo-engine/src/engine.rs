@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use bardo_cache::shared::SharedValues;
 use bardo_providers::transport::Transport;
 
 use crate::answer_cache::AnswerCache;
@@ -46,6 +47,8 @@ pub struct Engine {
     pub(crate) offers: Option<Box<dyn Offers>>,
     /// Answers for the backend in this process; `None`: there is no such backend.
     pub(crate) vectors: Option<Arc<dyn OwnVectors>>,
+    /// Values that several processes share; `None`: this process has its own alone.
+    pub(crate) shared: Option<Arc<dyn SharedValues>>,
 }
 
 impl Engine {
@@ -73,6 +76,7 @@ impl Engine {
             warm_prompts: Arc::default(),
             offers: None,
             vectors: None,
+            shared: None,
         }
     }
 
@@ -89,6 +93,23 @@ impl Engine {
         cache.meaning().tell(Arc::clone(&self.services.sink));
         let cache = Arc::new(cache);
         Self { cache, ..self }
+    }
+
+    /// The engine of one of several processes, which share values for a time.
+    #[must_use]
+    pub fn with_shared(self, values: Arc<dyn SharedValues>) -> Self {
+        let idempotency = self.idempotency.shared_by(Arc::clone(&values));
+        Self {
+            idempotency,
+            shared: Some(values),
+            ..self
+        }
+    }
+
+    /// The values that several processes share; `None`: this process has its own alone.
+    #[must_use]
+    pub fn shared(&self) -> Option<&dyn SharedValues> {
+        self.shared.as_deref()
     }
 
     /// The stored answers.
@@ -133,6 +154,7 @@ impl Engine {
     /// process, after the last connection was closed; whoever calls bounds the time.
     pub async fn drain_settler(&self) {
         self.settler.drain().await;
+        self.idempotency.drain().await;
     }
 
     /// How many requests are over and not settled yet, because the books do not answer.

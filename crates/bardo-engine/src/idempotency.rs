@@ -3,8 +3,11 @@
 //! [`Idempotency::claim`] says what to do with a request that has a key: carry it out, replay the
 //! answer of the first, wait for it, or refuse. What is carried out holds a [`Claimed`], which ends
 //! in exactly one of three ways: the answer is kept, the key is free again because surely nothing
-//! was done, or nobody can tell. It lives in this process's memory.
+//! was done, or nobody can tell. It lives in this process's memory, and where the gateway has
+//! several processes, in a store that they share.
 
+mod record;
+mod shared;
 mod table;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +21,7 @@ use tokio::time::Instant;
 
 use crate::head::{AnswerHead, Figures};
 
+use shared::{SharedHold, SharedKeys};
 use table::{KeyOutcome, KeyTable, KeyedRequest, Name};
 
 /// How long a key is remembered.
@@ -28,12 +32,18 @@ const KEYS_MAX: usize = 10_000;
 const KEYS_PER_ACCOUNT_MAX: usize = 2_500;
 /// The largest answer that is kept.
 pub(crate) const ANSWER_MAX: usize = 1 << 20;
+/// Time after which a request of another process is looked at again.
+const ELSEWHERE: Duration = Duration::from_millis(250);
 /// All kept answers together.
 const ANSWERS_MAX: usize = 64 << 20;
 
 /// The requests with an `Idempotency-Key`: those in progress, and the answers that are kept.
 #[derive(Clone)]
-pub struct Idempotency(Arc<Mutex<KeyTable>>);
+pub struct Idempotency {
+    table: Arc<Mutex<KeyTable>>,
+    /// Keys of all processes; `None`: this one has its own alone.
+    shared: Option<SharedKeys>,
+}
 
 /// The decision about a request with a key.
 pub enum Claim {
@@ -99,19 +109,31 @@ impl KeptStream {
 }
 
 /// A request that somebody else is carrying out.
-pub struct Running(watch::Receiver<()>);
+pub struct Running(Option<watch::Receiver<()>>);
 
 impl Running {
-    /// Waits until it has ended, in whatever way; then the key is to be claimed anew.
-    pub async fn ended(mut self) {
-        // It never changes; the sender goes when the request has ended.
-        while self.0.changed().await.is_ok() {}
+    /// A request that another process is carrying out.
+    fn elsewhere() -> Self {
+        Self(None)
+    }
+
+    /// Waits until it has ended, in whatever way, or for a moment where another process carries it
+    /// out; then the key is to be claimed anew.
+    pub async fn ended(self) {
+        match self.0 {
+            // It never changes; the sender goes when the request has ended.
+            Some(mut ended) => while ended.changed().await.is_ok() {},
+            None => tokio::time::sleep(ELSEWHERE).await,
+        }
     }
 }
 
 impl Default for Idempotency {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(KeyTable::new(Instant::now()))))
+        Self {
+            table: Arc::new(Mutex::new(KeyTable::new(Instant::now()))),
+            shared: None,
+        }
     }
 }
 
@@ -132,7 +154,7 @@ impl Idempotency {
             return match &known.outcome {
                 _ if known.digest != digest => Claim::Mismatch,
                 KeyOutcome::Running { streams: true, .. } => Claim::InProgress,
-                KeyOutcome::Running { ended, .. } => Claim::Wait(Running(ended.clone())),
+                KeyOutcome::Running { ended, .. } => Claim::Wait(Running(Some(ended.clone()))),
                 KeyOutcome::Answered(kept) => Claim::Replay(Arc::clone(kept)),
                 KeyOutcome::Unknown => Claim::Unknown,
             };
@@ -154,6 +176,8 @@ impl Idempotency {
         Claim::Run(Claimed {
             idempotency: self.clone(),
             name,
+            digest,
+            hold: None,
             sent: false,
             done: false,
             _ending: ending,
@@ -162,7 +186,7 @@ impl Idempotency {
 
     fn table(&self) -> MutexGuard<'_, KeyTable> {
         // A panic in between would at worst leave a key that is taken for running.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -171,6 +195,10 @@ impl Idempotency {
 pub struct Claimed {
     idempotency: Idempotency,
     name: Name,
+    /// Tells the request from others under its key.
+    digest: [u8; 32],
+    /// The claim that other processes see.
+    hold: Option<SharedHold>,
     sent: bool,
     done: bool,
     /// Wakes those who wait, when it goes.
@@ -182,6 +210,23 @@ impl Claimed {
         self.sent = true;
         if streams {
             self.idempotency.table().streams(&self.name);
+            if let Some(hold) = &self.hold {
+                hold.streams();
+            }
+        }
+    }
+
+    /// Leads the request before other processes too.
+    fn lead(self, hold: SharedHold) -> Self {
+        let mut claimed = self;
+        claimed.hold = Some(hold);
+        claimed
+    }
+
+    /// Keeps the answer in this process: others learn that there is one, and not what it says.
+    pub(crate) fn withhold(&mut self) {
+        if let Some(hold) = &mut self.hold {
+            hold.withhold();
         }
     }
 
@@ -189,13 +234,27 @@ impl Claimed {
     pub(crate) fn free(mut self) {
         self.done = true;
         self.idempotency.table().remove(&self.name);
+        if let Some(hold) = self.hold.take() {
+            hold.free();
+        }
     }
 
     pub(crate) fn keep(mut self, kept: Option<Kept>) {
+        let kept = kept.map(Arc::new);
+        if let Some(hold) = self.hold.take() {
+            hold.end(kept.as_ref());
+        }
+        self.settle(kept);
+    }
+
+    /// Another process has answered the request.
+    fn known(self, kept: &Arc<Kept>) {
+        self.settle(Some(Arc::clone(kept)));
+    }
+
+    fn settle(mut self, kept: Option<Arc<Kept>>) {
         self.done = true;
-        let outcome = kept.map_or(KeyOutcome::Unknown, |kept| {
-            KeyOutcome::Answered(Arc::new(kept))
-        });
+        let outcome = kept.map_or(KeyOutcome::Unknown, KeyOutcome::Answered);
         self.idempotency.table().settle(&self.name, outcome);
     }
 }
@@ -210,6 +269,11 @@ impl Drop for Claimed {
             table.settle(&self.name, KeyOutcome::Unknown);
         } else {
             table.remove(&self.name);
+        }
+        match self.hold.take() {
+            Some(hold) if self.sent => hold.end(None),
+            Some(hold) => hold.free(),
+            None => {}
         }
     }
 }

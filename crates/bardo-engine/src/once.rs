@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use bardo_types::privacy::SecurityClass;
+
 use crate::answer::{Answer, AnswerBody, AnswerStream};
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::idempotency::{ANSWER_MAX, Claimed, Idempotency, Kept, KeptBody, Recorder};
 use crate::reply_stream::ReplyStream;
+use crate::routing::asked_class;
 
 impl Engine {
     /// The table of requests that came with an `Idempotency-Key`.
@@ -26,6 +29,9 @@ impl Engine {
         mut claimed: Option<Claimed>,
     ) -> Result<(Answer, Option<Recorder>), EngineError> {
         if let Some(claimed) = &mut claimed {
+            if is_guarded(&call) {
+                claimed.withhold();
+            }
             claimed.begin(call.stream());
         }
         let answered = self.answer(call).await;
@@ -72,6 +78,13 @@ impl Engine {
             body,
         }
     }
+}
+
+/// Whether a request or what it goes on with asks for more protection than the usual one.
+fn is_guarded(call: &Call) -> bool {
+    let hints = call.hints().route.as_deref();
+    let remembered = hints.and_then(|hints| hints.remembered_class);
+    asked_class(hints).max(remembered.unwrap_or_default()) > SecurityClass::Standard
 }
 
 /// Whether a provider may have carried out a request that ended like this.

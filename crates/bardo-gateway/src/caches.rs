@@ -7,7 +7,7 @@ mod semantic;
 
 use bardo_cache::scope::Namespace;
 use bardo_cache::sealed::Sealer;
-use bardo_cache::second::{Loss, SecondLevel};
+use bardo_cache::second::{LevelLosses, Loss};
 use bardo_cache::store::{Flush, Stats};
 use bardo_cache::tags::CacheTag;
 use bardo_engine::{AnswerCache, Engine, FlushCause, Invalidated};
@@ -239,7 +239,7 @@ pub(crate) fn stats(cache: &AnswerCache) -> Value {
     if let Some(second) = cache.second() {
         shown["second_level"] = json!({
             "mode": second.mode(),
-            "losses": reasons(&losses(&**second)),
+            "losses": reasons(&losses(second.losses())),
         });
     }
     let largest = store.tenants().into_iter().take(SHOWN);
@@ -272,7 +272,8 @@ fn figures(stats: &Stats) -> Value {
 }
 
 /// The figures for metrics.
-pub(crate) fn gauges(cache: &AnswerCache) -> CacheGauges {
+pub(crate) fn gauges(engine: &Engine) -> CacheGauges {
+    let cache = engine.cache();
     let (stats, counts) = (cache.store().stats(), cache.counts());
     CacheGauges {
         entries: stats.entries,
@@ -292,15 +293,18 @@ pub(crate) fn gauges(cache: &AnswerCache) -> CacheGauges {
         unstored: counts.unstored,
         second_level_losses: cache
             .second()
-            .map_or_else(Vec::new, |second| losses(&**second)),
+            .map_or_else(Vec::new, |second| losses(second.losses())),
+        shared_losses: engine
+            .shared()
+            .map_or_else(Vec::new, |shared| losses(shared.losses())),
         semantic: semantic::gauges(cache.meaning().counts()),
         invalidations: counts.invalidations,
     }
 }
 
-/// What the level behind the memory of this process lost, by reason.
-fn losses(second: &dyn SecondLevel) -> Vec<(&'static str, u64)> {
-    let of = |loss: Loss| (loss.as_str(), second.losses().of(loss));
+/// What a store behind the memory of this process lost, by reason.
+fn losses(losses: &LevelLosses) -> Vec<(&'static str, u64)> {
+    let of = |loss: Loss| (loss.as_str(), losses.of(loss));
     Loss::ALL.map(of).to_vec()
 }
 

@@ -18,8 +18,8 @@ pub(crate) use raw::{
     DirectProvider, LangfuseConfig, LimitsConfig, ModeName, OtlpConfig, OwnerModelConfig,
     PriceConfig, PrivyConfig, ProviderMode, RawAlertEvent, RawAuditMode, RawCacheScope, RawDomain,
     RawDurability, RawMinPFallback, RawRegime, RawServer, RefusedPhrasesConfig,
-    SemanticCacheConfig, ServiceConfig, StoreConfig, TelemetryConfig, VectorsConfig, WebhookConfig,
-    known_backend_beside, usd,
+    SemanticCacheConfig, ServiceConfig, SharedConfig, StoreConfig, TelemetryConfig, VectorsConfig,
+    WebhookConfig, known_backend_beside, usd,
 };
 #[cfg(feature = "embedder")]
 pub(crate) use raw::{RawPooling, RawVectorEngine, SemanticModelConfig};

@@ -161,8 +161,7 @@ impl Ops {
             Some(AdminOperation::Metrics) => {
                 let backends = Backends::of(&self.edge.engine);
                 self.metrics.backends(&backends.gauges());
-                self.metrics
-                    .caches(&caches::gauges(self.edge.engine.cache()));
+                self.metrics.caches(&caches::gauges(&self.edge.engine));
                 self.metrics.show_prompt_caches(SystemClock.now_ms());
                 text_reply(self.metrics.encode(&self.gauges().await), OPENMETRICS)
             }
@@ -349,8 +348,10 @@ impl Ops {
             .map(|(name, list)| json!({ "provider": name, "models": list.as_ref().ok(), "error": list.as_ref().err() }))
             .collect();
         let providers: Vec<_> = snapshot.remote().map(|endpoint| &endpoint.name).collect();
+        let shared = self.edge.engine.shared();
         json!({
             "version": env!("CARGO_PKG_VERSION"),
+            "shared": shared.map(|shared| json!({ "mode": shared.mode() })),
             "sandbox": snapshot.sandbox,
             "draining": self.edge.draining.load(Ordering::Relaxed),
             "config": { "file": status.config_file, "hash": status.config_hash, "reload_error": status.reload_error,

@@ -49,7 +49,7 @@ pub(crate) async fn first(
 ) -> Result<IdempotencyOutcome, Problem> {
     let until = Instant::now() + PATIENCE;
     loop {
-        match keys.claim(account, key, path, body) {
+        match keys.claim_shared(account, key, path, body).await {
             Claim::Run(claimed) => return Ok(IdempotencyOutcome::Fresh(Some(claimed))),
             Claim::Replay(kept) => return Ok(IdempotencyOutcome::Replay(kept)),
             Claim::Wait(running) => tokio::time::timeout_at(until, running.ended())

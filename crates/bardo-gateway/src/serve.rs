@@ -236,7 +236,10 @@ fn edge(
         }),
     };
     crate::vector_store::share(&cache, &loaded.config.cache, transport)?;
-    let engine = Engine::new(snapshot, transport.clone(), services).with_cache(cache);
+    let mut engine = Engine::new(snapshot, transport.clone(), services).with_cache(cache);
+    if let Some(shared) = stores::shared_values(&loaded.config.shared)? {
+        engine = engine.with_shared(shared);
+    }
     #[cfg(feature = "embedder")]
     let (engine, embedder) = crate::embedding::share(engine, &loaded.config.cache.semantic);
     Ok(Arc::new(Edge {

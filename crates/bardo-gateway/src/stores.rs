@@ -12,9 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bardo_access::{KeyRecord, KeyStore, LimitStore, LocalLimits};
 use bardo_cache::second::SecondLevel;
+use bardo_cache::shared::SharedValues;
 use bardo_ledger::{Ledger, StoreError};
 use bardo_store::postgres::{PostgresOptions, PostgresStore, Unprepared};
 use bardo_store::redis::cache::{RedisCache, RedisCacheOptions};
+use bardo_store::redis::shared::{RedisShared, RedisSharedOptions};
 use bardo_store::redis::{InvalidRedis, RedisLimits, RedisOptions};
 use bardo_store::sqlite::{self, SqliteStore};
 use bardo_types::clock::SystemClock;
@@ -24,7 +26,7 @@ pub(crate) use self::folder::{DataFolder, data_folder};
 pub(crate) use self::kind::DataFolderKind;
 use crate::alerts::AlertBoard;
 use crate::cli::{CliFailure, Common, ServeArgs, environment, note};
-use crate::config::{self, CacheConfig, LimitsConfig, RawDurability, StoreConfig};
+use crate::config::{self, CacheConfig, LimitsConfig, RawDurability, SharedConfig, StoreConfig};
 use crate::control;
 use crate::operator::{Operator, OperatorError};
 use crate::series::SeriesSpans;
@@ -220,6 +222,24 @@ pub(crate) fn shared_answers(config: &CacheConfig) -> Result<Option<Arc<dyn Seco
             InvalidRedis::Url(_) | InvalidRedis::Thread(_) => "redis_url",
         };
         format!("`cache.{key}`: {error}")
+    })?;
+    Ok(Some(Arc::new(shared)))
+}
+
+/// The state of requests that several gateways share; `None`: this one has its own alone.
+pub(crate) fn shared_values(
+    config: &SharedConfig,
+) -> Result<Option<Arc<dyn SharedValues>>, String> {
+    if config.redis_url.is_empty() {
+        return Ok(None);
+    }
+    let options = RedisSharedOptions::new(config.redis_url.clone(), config.redis_key.clone());
+    let shared = RedisShared::new(&options).map_err(|error| {
+        let key = match error {
+            InvalidRedis::Key => "redis_key",
+            InvalidRedis::Url(_) | InvalidRedis::Thread(_) => "redis_url",
+        };
+        format!("`shared.{key}`: {error}")
     })?;
     Ok(Some(Arc::new(shared)))
 }

@@ -29,6 +29,8 @@ pub struct CacheGauges {
     pub invalidations: Vec<(&'static str, u64)>,
     /// Times that the level behind this process could not be used, by reason.
     pub second_level_losses: Vec<(&'static str, u64)>,
+    /// Losses of the state that several gateways share, by reason; empty: none is shared.
+    pub shared_losses: Vec<(&'static str, u64)>,
     /// Answers to the same question in other words.
     pub semantic: SemanticGauges,
 }
@@ -77,6 +79,7 @@ pub(crate) struct CacheMetrics {
     unstored: Family<CacheReasonLabels, Counter>,
     invalidations: Family<CacheReasonLabels, Counter>,
     second_level_losses: Family<CacheReasonLabels, Counter>,
+    shared_losses: Family<CacheReasonLabels, Counter>,
     semantic: SemanticMetrics,
 }
 
@@ -177,6 +180,7 @@ impl CacheMetrics {
             unstored: Family::default(),
             invalidations: Family::default(),
             second_level_losses: Family::default(),
+            shared_losses: Family::default(),
             semantic: SemanticMetrics::new(registry),
         };
         let mut gauge = |name, help, gauge: &Gauge| registry.register(name, help, gauge.clone());
@@ -195,6 +199,8 @@ impl CacheMetrics {
         let help = "Look-ups and writes that the shared level of the cache lost, by reason";
         let losses = all.second_level_losses.clone();
         registry.register("cache_second_level_losses", help, losses);
+        let help = "Reads and writes of the state that gateways share which were lost, by reason";
+        registry.register("shared_losses", help, all.shared_losses.clone());
         all
     }
 }
@@ -215,6 +221,7 @@ impl Metrics {
             (&all.unstored, &now.unstored),
             (&all.invalidations, &now.invalidations),
             (&all.second_level_losses, &now.second_level_losses),
+            (&all.shared_losses, &now.shared_losses),
         ] {
             for (reason, count) in reasons {
                 let labels = CacheReasonLabels { reason };
@@ -242,6 +249,7 @@ mod tests {
             unstored: vec![("short", 1)],
             invalidations: vec![("regime", 2)],
             second_level_losses: vec![("down", 5)],
+            shared_losses: vec![("slow", 4)],
             semantic: SemanticGauges {
                 entries: 9,
                 misses: 8,
@@ -268,6 +276,7 @@ mod tests {
             "bardo_cache_unstored_total{reason=\"short\"} 1",
             "bardo_cache_invalidations_total{reason=\"regime\"} 2",
             "bardo_cache_second_level_losses_total{reason=\"down\"} 5",
+            "bardo_shared_losses_total{reason=\"slow\"} 4",
             "bardo_cache_semantic_entries 9",
             "bardo_cache_semantic_misses_total 8",
             "bardo_cache_semantic_skipped_total{reason=\"late\"} 5",

@@ -1,3 +1,5 @@
+mod shared;
+
 use super::*;
 
 const PATH: &str = "/v1/chat/completions";

@@ -39,6 +39,7 @@ fn refused(config: &Config) -> Vec<String> {
         stores::check(&config.store).err(),
         stores::limits(&config.limits).err(),
         stores::shared_answers(&config.cache).err(),
+        stores::shared_values(&config.shared).err(),
         vector_store::shared_questions(
             &config.cache,
             &Transport::new(config.upstream.connect_timeout.0),

@@ -44,7 +44,7 @@ pub(crate) use self::screening::RefusedPhrasesConfig;
 use self::screening::Screening;
 pub(crate) use self::server::RawServer;
 use self::server::Upstream;
-pub(crate) use self::store::{LimitsConfig, RawDurability, StoreConfig};
+pub(crate) use self::store::{LimitsConfig, RawDurability, SharedConfig, StoreConfig};
 pub(crate) use self::telemetry::{ClickHouseConfig, LangfuseConfig, OtlpConfig, TelemetryConfig};
 
 /// The whole configuration.
@@ -64,6 +64,8 @@ pub(crate) struct Config {
     pub(crate) store: StoreConfig,
     /// Rate limits of keys.
     pub(crate) limits: LimitsConfig,
+    /// State of requests that several gateways share.
+    pub(crate) shared: SharedConfig,
     /// Backends by name.
     #[serde(default)]
     pub(crate) providers: Providers,

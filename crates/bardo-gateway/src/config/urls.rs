@@ -16,7 +16,7 @@ pub(super) fn problems(settings: &Value) -> Vec<String> {
             of_provider(&place, key, &mut problems);
         }
     }
-    for section in ["limits", "cache"] {
+    for section in ["limits", "cache", "shared"] {
         let url = settings[section]["redis_url"].as_str().unwrap_or_default();
         let is_redis = ["redis://", "redis+unix://", "unix://", "valkey://"]
             .iter()
@@ -39,14 +39,20 @@ const KEY_BYTES_MIN: usize = 32;
 fn of_vectors(settings: &Value, problems: &mut Vec<String>) {
     let cache = &settings["cache"];
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let is_shared = cache["redis_url"]
-        .as_str()
-        .is_some_and(|url| !url.is_empty());
-    if is_shared && text(&cache["redis_key"]).is_some_and(|key| key.len() < KEY_BYTES_MIN) {
-        problems.push(
-            "`cache.redis_key`: the key of the shared cache must have 32 bytes or more; write a random text"
-                .to_owned(),
-        );
+    for (section, what) in [
+        ("cache", "the shared cache"),
+        ("shared", "the shared state"),
+    ] {
+        let section_of = &settings[section];
+        let is_shared = section_of["redis_url"]
+            .as_str()
+            .is_some_and(|url| !url.is_empty());
+        let is_short = |key: String| key.len() < KEY_BYTES_MIN;
+        if is_shared && text(&section_of["redis_key"]).is_some_and(is_short) {
+            problems.push(format!(
+                "`{section}.redis_key`: the key of {what} must have 32 bytes or more; write a random text"
+            ));
+        }
     }
     let vectors = &cache["semantic"]["vectors"];
     if let Some(url) = vectors["url"].as_str()

@@ -16,6 +16,7 @@ impl StartOnly {
             limits,
             upstream,
             cache,
+            shared,
             ..
         } = config;
         // The command line overrides these two in `config`, so their written values are compared.
@@ -32,6 +33,8 @@ impl StartOnly {
             ("store.keep_minutes", debug(&store.keep_minutes.0)),
             ("store.keep_hours", debug(&store.keep_hours.0)),
             ("limits.redis_url", limits.redis_url.clone()),
+            ("shared.redis_url", shared.redis_url.clone()),
+            ("shared.redis_key", shared.redis_key.clone()),
             ("cache.redis_url", cache.redis_url.clone()),
             ("cache.redis_key", cache.redis_key.clone()),
             ("cache.semantic.vectors", vectors(cache)),

@@ -46,6 +46,7 @@ mod scripted;
 mod service_manager;
 mod shared_cache;
 mod shared_questions;
+mod shared_state;
 mod similar;
 mod sse;
 mod stored_prefixes;

@@ -38,6 +38,21 @@ pub(crate) enum RawDurability {
     Full,
 }
 
+/// State of requests that several gateways share for a time.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SharedConfig {
+    /// `redis://…` to share repeated requests, stored responses and thinking between gateways;
+    /// empty: each gateway has its own.
+    #[serde(deserialize_with = "secret")]
+    #[schemars(with = "String")]
+    pub(crate) redis_url: Secret,
+    /// Secret of 32 characters or more that encrypts the state in Redis; the same in all gateways.
+    #[serde(deserialize_with = "secret")]
+    #[schemars(with = "String")]
+    pub(crate) redis_key: Secret,
+}
+
 /// Rate limits of keys.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
