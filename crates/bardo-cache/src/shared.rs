@@ -44,7 +44,7 @@ pub enum SharedClaim {
     Held(SharedLease),
     /// The name has a value.
     Taken {
-        /// The value.
+        /// The value that another claim gave it.
         value: Vec<u8>,
         /// Whether the claimant still renews its lease.
         is_alive: bool,

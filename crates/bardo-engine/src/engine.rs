@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use bardo_cache::shared::SharedValues;
 use bardo_providers::transport::Transport;
+use bardo_types::ids::AccountId;
 
 use crate::answer_cache::AnswerCache;
 use crate::health::HealthRecords;
@@ -99,11 +100,20 @@ impl Engine {
     #[must_use]
     pub fn with_shared(self, values: Arc<dyn SharedValues>) -> Self {
         let idempotency = self.idempotency.shared_by(Arc::clone(&values));
+        let memory = self.memory.shared_by(Arc::clone(&values));
         Self {
             idempotency,
+            memory,
             shared: Some(values),
             ..self
         }
+    }
+
+    /// Learns from the other processes what a request goes on with: thinking beside tool calls, a
+    /// stored response. To be called before the request is read; does nothing where no state is
+    /// shared.
+    pub async fn recall(&self, account: &AccountId, body: &[u8]) {
+        self.memory.recall(account.as_str(), body).await;
     }
 
     /// The values that several processes share; `None`: this process has its own alone.
@@ -148,6 +158,7 @@ impl Engine {
     /// Without this their holds stay until they expire.
     pub fn start_settler(&self, runtime: &tokio::runtime::Handle) {
         self.settler.start(runtime, self.transport.clone());
+        self.memory.start_sharing(runtime);
     }
 
     /// Answers when no request is under way any more and every one is settled. For the end of the

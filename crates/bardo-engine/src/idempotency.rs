@@ -6,6 +6,7 @@
 //! was done, or nobody can tell. It lives in this process's memory, and where the gateway has
 //! several processes, in a store that they share.
 
+mod kept;
 mod record;
 mod shared;
 mod table;
@@ -14,28 +15,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bardo_types::ids::AccountId;
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::head::{AnswerHead, Figures};
 
+pub(crate) use kept::ANSWER_MAX;
+pub use kept::{Kept, KeptBody, KeptStream};
 use shared::{SharedHold, SharedKeys};
 use table::{KeyOutcome, KeyTable, KeyedRequest, Name};
 
-/// How long a key is remembered.
-const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
-/// How many keys are remembered.
-const KEYS_MAX: usize = 10_000;
-/// Number of keys remembered for one account, so that no account displaces the keys of others.
-const KEYS_PER_ACCOUNT_MAX: usize = 2_500;
-/// The largest answer that is kept.
-pub(crate) const ANSWER_MAX: usize = 1 << 20;
 /// Time after which a request of another process is looked at again.
 const ELSEWHERE: Duration = Duration::from_millis(250);
-/// All kept answers together.
-const ANSWERS_MAX: usize = 64 << 20;
 
 /// The requests with an `Idempotency-Key`: those in progress, and the answers that are kept.
 #[derive(Clone)]
@@ -59,53 +52,6 @@ pub enum Claim {
     Mismatch,
     /// The first was carried out, perhaps, or its answer is not at hand.
     Unknown,
-}
-
-/// An answer as it was given.
-#[derive(Debug)]
-pub struct Kept {
-    /// The content of the first answer's headers.
-    pub head: AnswerHead,
-    /// All of it.
-    pub body: KeptBody,
-}
-
-/// The bytes of an answer as its caller got them.
-#[derive(Debug)]
-pub enum KeptBody {
-    /// All at once.
-    Whole(Bytes),
-    /// Piece by piece.
-    Stream(KeptStream),
-}
-
-impl KeptBody {
-    /// The size of the answer, in bytes.
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::Whole(bytes) => bytes.len(),
-            Self::Stream(stream) => stream.bytes.len(),
-        }
-    }
-}
-
-/// A stream as its caller got it.
-#[derive(Debug)]
-pub struct KeptStream {
-    bytes: Bytes,
-    /// Where each piece ends.
-    ends: Vec<usize>,
-    /// The final figures, which a whole answer has in its head.
-    pub(crate) figures: Option<Figures>,
-}
-
-impl KeptStream {
-    /// The pieces in which the stream went.
-    pub(crate) fn pieces(&self) -> Vec<Bytes> {
-        let mut from = 0;
-        let piece = |&end| self.bytes.slice(std::mem::replace(&mut from, end)..end);
-        self.ends.iter().map(piece).collect()
-    }
 }
 
 /// A request that somebody else is carrying out.

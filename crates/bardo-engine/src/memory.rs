@@ -3,19 +3,26 @@
 //!
 //! Bounded in bytes and time; losing an entry degrades an answer, never fails one.
 
+mod record;
 mod restore;
+mod shared;
+mod value;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bardo_types::chat::{ChatRequest, ChatResponse, Opaque, Part, Reasoning, Role, ToolInput};
+use bardo_cache::shared::SharedValues;
+use bardo_types::chat::{ChatRequest, ChatResponse, Part, Role, ToolInput};
 use bardo_types::json::RawJson;
 use bardo_types::privacy::SecurityClass;
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use restore::{is_partial, is_signed_by_gemini, restore};
+use shared::{SharedMemory, goes_on_with};
+use value::{CallState, Remembered};
 
 const SHARDS: usize = 16;
 const SHARD_BYTES: usize = 4 << 20;
@@ -23,27 +30,9 @@ const SHARD_BYTES: usize = 4 << 20;
 const GUARDED_MAX: usize = 4_096;
 const KEEP: Duration = Duration::from_secs(6 * 3600);
 
-/// State of one tool call: the thinking before it, and what is bound to the call itself.
-#[derive(Debug, Clone, PartialEq)]
-struct CallState {
-    /// The thinking with which the turn opened, before any words.
-    opening: Vec<Reasoning>,
-    /// The thinking after the words, right before the call.
-    reasoning: Vec<Reasoning>,
-    opaque: Option<Opaque>,
-    /// The arguments as the model wrote them, where a signature of its turn covers them (Gemini).
-    made: Option<String>,
-}
-
-#[derive(Debug)]
-enum Value {
-    Call(CallState),
-    Items(Vec<RawJson>),
-}
-
 #[derive(Debug)]
 struct Entry {
-    value: Value,
+    value: Remembered,
     bytes: usize,
     since: Instant,
     /// How well it has to be kept.
@@ -65,6 +54,8 @@ pub(crate) struct Memory {
     hasher: RandomState,
     /// Callers of whose calls something was kept that must not go everywhere, and when last.
     guarded: Mutex<HashMap<String, Instant>>,
+    /// What all processes remember; `None`: this one remembers for itself.
+    shared: Option<SharedMemory>,
 }
 
 impl Default for Memory {
@@ -73,11 +64,43 @@ impl Default for Memory {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             hasher: RandomState::new(),
             guarded: Mutex::default(),
+            shared: None,
         }
     }
 }
 
 impl Memory {
+    /// The memory of one of several processes.
+    pub(crate) fn shared_by(self, values: Arc<dyn SharedValues>) -> Self {
+        Self {
+            shared: Some(SharedMemory::new(values)),
+            ..self
+        }
+    }
+
+    /// Starts to write, on this runtime, what other processes may need.
+    pub(crate) fn start_sharing(&self, runtime: &Handle) {
+        if let Some(shared) = &self.shared {
+            shared.start(runtime);
+        }
+    }
+
+    /// Learns from other processes what a request of this caller goes on with.
+    pub(crate) async fn recall(&self, principal: &str, body: &[u8]) {
+        let Some(shared) = &self.shared else {
+            return;
+        };
+        let earlier = goes_on_with(body);
+        let response = earlier.response.iter().map(|id| items_key(principal, id));
+        let calls = earlier.calls.iter().map(|id| call_key(principal, id));
+        let unknown = response
+            .chain(calls)
+            .filter(|key| self.class(key).is_none());
+        for (key, value) in shared.read(unknown.collect()).await {
+            self.put(key, value, SecurityClass::Standard);
+        }
+    }
+
     /// Remembers the state that `response` made for its calls, and how well that has to be kept.
     pub(crate) fn keep_calls(
         &self,
@@ -106,14 +129,11 @@ impl Memory {
                             opaque: call.opaque.clone(),
                             made,
                         };
-                        let thoughts = state.thoughts().map(size).sum::<usize>();
-                        let made = state.made.as_ref().map(String::len);
-                        if thoughts > 0 || state.opaque.is_some() || made.is_some() {
+                        if !state.is_empty() {
                             self.guard(principal, class);
-                            self.put(
-                                format!("call\0{principal}\0{}", call.id),
-                                Value::Call(state),
-                                thoughts + made.unwrap_or(0) + 256,
+                            self.keep(
+                                call_key(principal, &call.id),
+                                Remembered::Call(state),
                                 class,
                             );
                         }
@@ -152,9 +172,9 @@ impl Memory {
     }
 
     fn call(&self, principal: &str, id: &str) -> Option<CallState> {
-        self.get(&format!("call\0{principal}\0{id}"), |value| match value {
-            Value::Call(state) => Some(state.clone()),
-            Value::Items(_) => None,
+        self.get(&call_key(principal, id), |value| match value {
+            Remembered::Call(state) => Some(state.clone()),
+            Remembered::Items(_) => None,
         })
     }
 
@@ -167,17 +187,8 @@ impl Memory {
         items: Vec<RawJson>,
         class: SecurityClass,
     ) {
-        let bytes = items
-            .iter()
-            .map(|item| item.as_str().len() + 32)
-            .sum::<usize>()
-            + 256;
-        self.put(
-            format!("items\0{principal}\0{response_id}"),
-            Value::Items(items),
-            bytes,
-            class,
-        );
+        let key = items_key(principal, response_id);
+        self.keep(key, Remembered::Items(items), class);
     }
 
     /// How well an earlier response of the same caller has to be kept; `None` where it is not known.
@@ -186,7 +197,7 @@ impl Memory {
         principal: &str,
         response_id: &str,
     ) -> Option<SecurityClass> {
-        self.class(&format!("items\0{principal}\0{response_id}"))
+        self.class(&items_key(principal, response_id))
     }
 
     /// Whether state of this caller's calls is remembered that must not go everywhere.
@@ -204,7 +215,7 @@ impl Memory {
             _ => None,
         });
         calls
-            .filter_map(|id| self.class(&format!("call\0{principal}\0{id}")))
+            .filter_map(|id| self.class(&call_key(principal, id)))
             .max()
             .unwrap_or_default()
     }
@@ -222,13 +233,10 @@ impl Memory {
 
     /// The items of an earlier response of the same caller.
     pub(crate) fn items(&self, principal: &str, response_id: &str) -> Option<Vec<RawJson>> {
-        self.get(
-            &format!("items\0{principal}\0{response_id}"),
-            |value| match value {
-                Value::Items(items) => Some(items.clone()),
-                Value::Call(_) => None,
-            },
-        )
+        self.get(&items_key(principal, response_id), |value| match value {
+            Remembered::Items(items) => Some(items.clone()),
+            Remembered::Call(_) => None,
+        })
     }
 
     fn shard(&self, key: &str) -> std::sync::MutexGuard<'_, Shard> {
@@ -246,7 +254,7 @@ impl Memory {
         Some(entry.class)
     }
 
-    fn get<T>(&self, key: &str, read: impl FnOnce(&Value) -> Option<T>) -> Option<T> {
+    fn get<T>(&self, key: &str, read: impl FnOnce(&Remembered) -> Option<T>) -> Option<T> {
         let shard = self.shard(key);
         let entry = shard
             .entries
@@ -255,7 +263,20 @@ impl Memory {
         read(&entry.value)
     }
 
-    fn put(&self, key: String, value: Value, bytes: usize, class: SecurityClass) {
+    /// Remembers a value, here and where other processes see it.
+    fn keep(&self, key: String, value: Remembered, class: SecurityClass) {
+        if let Some(shared) = self
+            .shared
+            .as_ref()
+            .filter(|_| class == SecurityClass::Standard)
+        {
+            shared.write(&key, &value);
+        }
+        self.put(key, value, class);
+    }
+
+    fn put(&self, key: String, value: Remembered, class: SecurityClass) {
+        let bytes = value.bytes();
         if bytes > SHARD_BYTES {
             return;
         }
@@ -291,12 +312,6 @@ impl Memory {
     }
 }
 
-impl CallState {
-    fn thoughts(&self) -> impl Iterator<Item = &Reasoning> {
-        self.opening.iter().chain(&self.reasoning)
-    }
-}
-
 fn is_stale(shard: &Shard, key: &str) -> bool {
     shard
         .entries
@@ -304,22 +319,17 @@ fn is_stale(shard: &Shard, key: &str) -> bool {
         .is_none_or(|entry| entry.since.elapsed() >= KEEP)
 }
 
-fn size(reasoning: &Reasoning) -> usize {
-    let opaque = match &reasoning.opaque {
-        Some(
-            Opaque::AnthropicSignature(data)
-            | Opaque::AnthropicRedacted(data)
-            | Opaque::GeminiSignature(data),
-        ) => data.len(),
-        Some(Opaque::OpenAiReasoning(raw) | Opaque::ReasoningDetail(raw)) => raw.as_str().len(),
-        Some(Opaque::ReasoningContent) | None => 0,
-    };
-    reasoning.text.len() + opaque + 64
+fn call_key(principal: &str, id: &str) -> String {
+    format!("call\0{principal}\0{id}")
+}
+
+fn items_key(principal: &str, id: &str) -> String {
+    format!("items\0{principal}\0{id}")
 }
 
 #[cfg(test)]
 mod tests {
-    use bardo_types::chat::{Choice, Message, Text, ToolCall};
+    use bardo_types::chat::{Choice, Message, Opaque, Reasoning, Text, ToolCall};
     use bardo_types::model::Dialect;
 
     use super::*;

@@ -329,6 +329,7 @@ impl Edge {
             let versioned = headers.contains_key("anthropic-version");
             caller.dialect = bardo_wire::chat::detect_completions_body(&top, versioned);
         }
+        self.engine.recall(&principal.account, &body).await;
         let first = match key {
             None => IdempotencyOutcome::Fresh(None),
             Some(key) => {

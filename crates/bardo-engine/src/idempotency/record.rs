@@ -11,7 +11,7 @@ use bardo_types::receipt::PaymentMode;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::{Kept, KeptBody, KeptStream};
+use super::kept::{Kept, KeptBody, KeptStream};
 use crate::head::{AnswerHead, Figures};
 
 /// Version of the layout; another one is not read.
@@ -28,11 +28,11 @@ pub(super) struct SharedRequest {
 /// How far a request is.
 #[derive(Debug)]
 pub(super) enum SharedOutcome {
-    /// It is carried out.
+    /// A process carries it out.
     Running { streams: bool },
-    /// It was answered.
+    /// Complete, with this answer.
     Answered(Arc<Kept>),
-    /// It was carried out, perhaps, or its answer stays in its process.
+    /// Nobody can tell whether a provider carried it out, or the answer stays in its process.
     Unknown,
 }
 

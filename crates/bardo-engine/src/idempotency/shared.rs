@@ -12,8 +12,9 @@ use bardo_cache::shared::{SharedClaim, SharedLease, SharedName, SharedValues};
 use bardo_types::ids::AccountId;
 use tokio::sync::{OwnedRwLockReadGuard, RwLock, mpsc};
 
+use super::kept::{Kept, REMEMBERED};
 use super::record::{SharedOutcome, SharedRequest};
-use super::{Claim, Claimed, Idempotency, Kept, REMEMBERED, Running};
+use super::{Claim, Claimed, Idempotency, Running};
 
 /// How long a process may be silent before it is taken for dead.
 const LEASE: Duration = Duration::from_secs(15);
@@ -49,9 +50,9 @@ pub(super) struct SharedHold {
 
 /// A step of a request that other processes have to see.
 enum SharedStep {
-    /// It is answered piece by piece.
+    /// The answer goes out piece by piece.
     Streams,
-    /// It is over; `None`: surely nothing was done.
+    /// The request is over; `None`: surely nothing was done.
     Ended(Option<SharedOutcome>),
 }
 

@@ -5,7 +5,7 @@ use bardo_types::ids::AccountId;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::{ANSWERS_MAX, KEYS_MAX, KEYS_PER_ACCOUNT_MAX, Kept, REMEMBERED};
+use super::kept::{ANSWERS_MAX, KEYS_MAX, KEYS_PER_ACCOUNT_MAX, Kept, REMEMBERED};
 
 /// An account and a key of its choice.
 pub(super) type Name = Arc<(AccountId, String)>;

@@ -1,5 +1,6 @@
 mod shared;
 
+use super::kept::{ANSWERS_MAX, KEYS_MAX, KEYS_PER_ACCOUNT_MAX, REMEMBERED};
 use super::*;
 
 const PATH: &str = "/v1/chat/completions";

@@ -35,7 +35,7 @@ fn keyed(caller: Caller, body: &Value, key: &str) -> Request {
     Request::json(caller.path(), body).with("idempotency-key", key)
 }
 
-/// The same answer, but for the headers that each delivery has of its own.
+/// Checks that both answers are equal, but for the headers that each delivery has of its own.
 #[track_caller]
 fn same(first: &Answer, second: &Answer) {
     assert_eq!(second.status(), first.status(), "{}", second.text());
@@ -112,4 +112,92 @@ fn a_redis_that_is_gone_costs_no_request() {
         let none = "bardo_shared_losses_total{reason=\"down\"} 0";
         assert!(!metrics.contains(none), "{metrics}");
     }
+}
+
+/// What the last request to a provider had as its body.
+fn last_sent(sandbox: &Sandbox) -> Value {
+    let journal = sandbox.journal();
+    let body = journal.last().expect("a request")["body"].as_str();
+    serde_json::from_str(body.expect("UTF-8")).expect("JSON")
+}
+
+#[test]
+fn a_conversation_that_goes_on_at_another_gateway_keeps_its_thinking() {
+    let (sandbox, _redis, [here, there]) = pair();
+    let script = json!({ "steps": [
+        { "think": "It needs f.", "text": "A moment.", "tools": [{ "name": "f", "args": { "a": 1 } }] },
+        { "text": "Done." },
+    ] });
+    for stream in [false, true] {
+        let mut body = Caller::Chat.request(
+            "claude-sonnet-5-5",
+            &format!("bardo-script: {script}"),
+            false,
+        );
+        body["tools"] = json!([{ "type": "function",
+            "function": { "name": "f", "parameters": { "type": "object", "properties": {} } } }]);
+        body["reasoning_effort"] = json!("high");
+        let first = here.send(&Request::json(Caller::Chat.path(), &body));
+        assert_eq!(first.status(), 200, "{}", first.text());
+        let message = first.json()["choices"][0]["message"].clone();
+        let call = message["tool_calls"][0]["id"].clone();
+        // A client that drops the thinking.
+        let turn = json!({ "role": "assistant", "content": message["content"],
+            "tool_calls": message["tool_calls"] });
+        let result = json!({ "role": "tool", "tool_call_id": call, "content": "2" });
+        let messages = body["messages"].as_array_mut().expect("a list");
+        messages.extend([turn, result]);
+        body["stream"] = json!(stream);
+        let kinds = eventually("the thinking is shared", || {
+            sandbox.forget();
+            let second = there.send(&Request::json(Caller::Chat.path(), &body));
+            assert_eq!(second.status(), 200, "{}", second.text());
+            let sent = last_sent(&sandbox);
+            let blocks = sent["messages"][1]["content"].as_array().cloned();
+            let blocks = blocks.unwrap_or_default();
+            let kinds: Vec<Value> = blocks.iter().map(|block| block["type"].clone()).collect();
+            kinds.contains(&json!("thinking")).then_some(kinds)
+        });
+        assert_eq!(kinds, ["thinking", "text", "tool_use"]);
+    }
+}
+
+#[test]
+fn a_stored_response_is_continued_at_another_gateway_by_its_own_caller_alone() {
+    let (sandbox, redis) = (Sandbox::start(), RedisServer::start().expect("Redis"));
+    let keys = ["alice", "bob"].map(|name| (name, format!("bardo_sk_{name}_0123456789abcdef")));
+    let open = || {
+        let shared = json!({ "redis_url": redis.url(), "redis_key": SECRET });
+        let keys = keys.iter().map(|(id, key)| json!({ "id": id, "key": key }));
+        let auth = json!({ "keys": keys.collect::<Vec<_>>() });
+        let config = with(with(makers(&sandbox), "shared", shared), "auth", auth);
+        let gateway = Gateway::start(&config);
+        eventually("Redis is reached", || {
+            let status = Request::get("/status").send(gateway.admin).json();
+            (status["shared"]["mode"] == "up").then_some(())
+        });
+        gateway
+    };
+    let (here, there) = (open(), open());
+    let ask = |gateway: &Gateway, who: usize, body: &Value| {
+        let key = &keys[who].1;
+        gateway.send(&Request::json("/v1/responses", body).with("x-api-key", key))
+    };
+    let first = json!({ "model": "claude-sonnet-5-5", "input": "The word is marmalade." });
+    let first = ask(&here, 0, &first);
+    assert_eq!(first.status(), 200, "{}", first.text());
+    let next = json!({ "model": "claude-sonnet-5-5", "previous_response_id": first.json()["id"],
+        "input": "Which word?" });
+    let second = eventually("the response is shared", || {
+        let answer = ask(&there, 0, &next);
+        (answer.status() != 400).then_some(answer)
+    });
+    assert_eq!(second.status(), 200, "{}", second.text());
+    assert!(last_sent(&sandbox).to_string().contains("marmalade"));
+    let foreign = ask(&there, 1, &next);
+    assert_eq!(foreign.status(), 400, "{}", foreign.text());
+    assert_eq!(
+        foreign.json()["error"]["code"],
+        "previous_response_not_found"
+    );
 }
