@@ -9,7 +9,7 @@ use super::value::{CallState, Remembered};
 /// What is remembered under one key.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Written {
+enum WrittenMemory {
     Call {
         opening: Vec<WrittenThought>,
         reasoning: Vec<WrittenThought>,
@@ -41,14 +41,14 @@ enum WrittenOpaque {
 pub(super) fn write(value: &Remembered) -> Vec<u8> {
     let thoughts = |thoughts: &[Reasoning]| thoughts.iter().map(WrittenThought::of).collect();
     let written = match value {
-        Remembered::Call(state) => Written::Call {
+        Remembered::Call(state) => WrittenMemory::Call {
             opening: thoughts(&state.opening),
             reasoning: thoughts(&state.reasoning),
             opaque: state.opaque.as_ref().map(WrittenOpaque::of),
             made: state.made.clone(),
         },
         Remembered::Items(items) => {
-            Written::Items(items.iter().map(|item| item.as_str().to_owned()).collect())
+            WrittenMemory::Items(items.iter().map(|item| item.as_str().to_owned()).collect())
         }
     };
     serde_json::to_vec(&written).unwrap_or_default()
@@ -60,7 +60,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Remembered> {
         thoughts.into_iter().map(WrittenThought::thought).collect()
     };
     Some(match serde_json::from_slice(bytes).ok()? {
-        Written::Call {
+        WrittenMemory::Call {
             opening,
             reasoning,
             opaque,
@@ -74,7 +74,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Remembered> {
             },
             made,
         }),
-        Written::Items(items) => {
+        WrittenMemory::Items(items) => {
             let items = items.into_iter().map(|item| RawJson::parse(item).ok());
             Remembered::Items(items.collect::<Option<_>>()?)
         }

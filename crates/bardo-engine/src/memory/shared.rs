@@ -145,7 +145,7 @@ struct History<'b> {
 /// One turn or item, as far as it has tool calls.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Turn<'b> {
+struct HistoryTurn<'b> {
     #[serde(rename = "type")]
     kind: Option<String>,
     call_id: Option<String>,
@@ -204,7 +204,7 @@ pub(super) fn goes_on_with(body: &[u8]) -> GoesOnWith {
     }
 }
 
-fn calls_of(turn: Turn<'_>, calls: &mut Vec<String>) {
+fn calls_of(turn: HistoryTurn<'_>, calls: &mut Vec<String>) {
     let is_item = matches!(
         turn.kind.as_deref(),
         Some("function_call" | "custom_tool_call")
