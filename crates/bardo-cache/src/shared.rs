@@ -51,6 +51,15 @@ pub enum SharedClaim {
     },
 }
 
+/// Messages of a channel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SharedPosts {
+    /// The number of the last message.
+    pub last: u64,
+    /// The messages in their order, as far as they are still kept and readable.
+    pub messages: Vec<Vec<u8>>,
+}
+
 /// Short-lived values that several processes share. Every call ends within the store's deadline.
 pub trait SharedValues: Send + Sync {
     /// The value of a name; `None` where there is none.
@@ -95,6 +104,21 @@ pub trait SharedValues: Send + Sync {
         held: &'a SharedLease,
         value: Option<(&'a [u8], Duration)>,
     ) -> LevelFuture<'a, Result<(), Loss>>;
+
+    /// Adds a message to a channel that every process can read for a while.
+    fn post<'a>(
+        &'a self,
+        channel: &'static str,
+        message: &'a [u8],
+    ) -> LevelFuture<'a, Result<(), Loss>>;
+
+    /// The messages of a channel after the one of number `after`; without it, the number of the last
+    /// one alone.
+    fn posts<'a>(
+        &'a self,
+        channel: &'static str,
+        after: Option<u64>,
+    ) -> LevelFuture<'a, Result<SharedPosts, Loss>>;
 
     /// What was lost so far.
     fn losses(&self) -> &LevelLosses;

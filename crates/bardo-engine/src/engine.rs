@@ -118,8 +118,8 @@ impl Engine {
 
     /// The values that several processes share; `None`: this process has its own alone.
     #[must_use]
-    pub fn shared(&self) -> Option<&dyn SharedValues> {
-        self.shared.as_deref()
+    pub fn shared(&self) -> Option<&Arc<dyn SharedValues>> {
+        self.shared.as_ref()
     }
 
     /// The stored answers.

@@ -10,6 +10,7 @@
 //! has the rules.
 
 mod circuit;
+mod hint;
 mod observation;
 mod open_circuit;
 mod permit;
@@ -35,6 +36,7 @@ use crate::unseen::Work;
 
 use circuit::{Admittance, Circuit};
 pub use circuit::{Breaker, CircuitHealth, CircuitState};
+pub use hint::HealthHint;
 pub use observation::{BackendHealth, BackendState, Observation, ProbeHealth, STREAK_DOWN};
 pub(crate) use permit::{AnswerMonitor, CallPermit, CircuitCheck};
 use probes::ProbeRecord;
@@ -158,8 +160,18 @@ impl HealthRecords {
         now: Instant,
         change: impl FnOnce(&mut HealthRecord) -> R,
     ) -> R {
-        let (backend, model) = (&key.endpoint.name, &key.entry.upstream_id);
-        let RecordPlace { id, credential } = self.place(key);
+        let names = (&*key.endpoint.name, &*key.entry.upstream_id);
+        self.update_at(self.place(key), names, now, change)
+    }
+
+    /// Changes the record at a place, which is that of this backend and model.
+    fn update_at<R>(
+        &self,
+        RecordPlace { id, credential }: RecordPlace,
+        (backend, model): (&str, &str),
+        now: Instant,
+        change: impl FnOnce(&mut HealthRecord) -> R,
+    ) -> R {
         let mut records = self.records();
         if records.len() >= RECORDS_MAX && !records.contains_key(&id) {
             let oldest = records.iter().min_by_key(|(_, record)| record.used);
@@ -300,7 +312,7 @@ impl HealthRecords {
         let mut all: Vec<CircuitHealth> = self
             .records()
             .values_mut()
-            .filter(|record| record.circuit.has_failed())
+            .filter(|record| record.is_shown(now))
             .map(|record| record.circuit_health(now))
             .collect();
         all.sort_by(|a, b| {
@@ -308,6 +320,33 @@ impl HealthRecords {
             (rank(a), &a.backend, &a.model).cmp(&(rank(b), &b.backend, &b.model))
         });
         all
+    }
+
+    /// Hints for other processes: what this one has seen the reason of.
+    pub(crate) fn hints(&self, now: Instant) -> Vec<HealthHint> {
+        let records = self.records();
+        let hints = records.values().filter_map(|record| {
+            let left = record.circuit.warned_for(now)?.min(hint::LONGEST);
+            (!left.is_zero()).then(|| HealthHint {
+                backend: record.backend.to_string(),
+                model: record.model.to_string(),
+                left,
+            })
+        });
+        hints.collect()
+    }
+
+    /// Takes a hint of another process about this backend with a model.
+    pub(crate) fn take_hint(&self, endpoint: &Endpoint, hint: &HealthHint, now: Instant) {
+        let until = now + hint.left.min(hint::LONGEST);
+        let place = RecordPlace {
+            id: self.id(&endpoint.name, &hint.model),
+            credential: self.credential(endpoint),
+        };
+        let names = (&*endpoint.name, &*hint.model);
+        self.update_at(place, names, now, |record| {
+            record.circuit.pause_by_hint(until);
+        });
     }
 
     /// The health of every backend with every model that was called lately, by name.

@@ -127,8 +127,8 @@ pub use explain::{Explained, ExplainedLeg, ExplainedPromptCache};
 pub use explain_cache::{ExplainedCache, ExplainedHash, ExplainedMeaning};
 pub use head::{AnswerHead, Figures};
 pub use health::{
-    BackendHealth, BackendState, Breaker, CircuitHealth, CircuitState, HealthRecords, Observation,
-    Percentiles, ProbeHealth, SAMPLES_MIN, STREAK_DOWN,
+    BackendHealth, BackendState, Breaker, CircuitHealth, CircuitState, HealthHint, HealthRecords,
+    Observation, Percentiles, ProbeHealth, SAMPLES_MIN, STREAK_DOWN,
 };
 pub use hints::{Hints, hints_schema};
 pub use idempotency::{Claim, Claimed, Idempotency, Kept, KeptBody, KeptStream, Recorder, Running};

@@ -7,13 +7,34 @@ use bardo_types::model::ModelEntry;
 use tokio::time::Instant;
 
 use crate::engine::Engine;
-use crate::health::{BackendHealth, CircuitHealth, CircuitKey, HealthRecords, Observation};
+use crate::health::{
+    BackendHealth, CircuitHealth, CircuitKey, HealthHint, HealthRecords, Observation,
+};
 
 impl Engine {
     /// The circuits of backends that have failed, the worst first.
     #[must_use]
     pub fn circuits(&self) -> Vec<CircuitHealth> {
         self.health.circuits(Instant::now())
+    }
+
+    /// Hints for other processes of the gateway about backends that this one has seen fail.
+    #[must_use]
+    pub fn health_hints(&self) -> Vec<HealthHint> {
+        self.health.hints(Instant::now())
+    }
+
+    /// Takes a hint of another process: other backends are called first for the rest of its time,
+    /// or until this one answers here. A hint about a backend that is not known is ignored, and all are where the circuit breaker is off.
+    pub fn take_health_hint(&self, hint: &HealthHint) {
+        let snapshot = self.snapshot();
+        if !snapshot.resilience.breaker.enabled {
+            return;
+        }
+        let mut endpoints = snapshot.endpoints.iter();
+        if let Some(endpoint) = endpoints.find(|endpoint| *endpoint.name == *hint.backend) {
+            self.health.take_hint(endpoint, hint, Instant::now());
+        }
     }
 
     /// The health records of all backends.

@@ -18,9 +18,9 @@ use futures_util::Stream;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
-pub(crate) use self::names::Filter;
 #[cfg(test)]
 pub(crate) use self::names::NAMES;
+pub(crate) use self::names::{Filter, static_name};
 pub(crate) use self::owner::OwnerMessages;
 #[cfg(test)]
 pub(crate) use self::told::sample;
@@ -40,10 +40,18 @@ pub(crate) struct Event {
     pub(crate) json: Arc<str>,
 }
 
+/// An event on the bus.
+#[derive(Debug, Clone)]
+pub(crate) struct BusEvent {
+    pub(crate) event: Event,
+    /// Another gateway told it.
+    pub(crate) is_foreign: bool,
+}
+
 /// Where events are told.
 #[derive(Debug, Clone)]
 pub(crate) struct Bus {
-    events: broadcast::Sender<Event>,
+    events: broadcast::Sender<BusEvent>,
     closed: watch::Sender<bool>,
 }
 
@@ -64,8 +72,27 @@ impl Bus {
 
     /// Tells an event to whoever listens.
     pub(crate) fn tell(&self, event: Event) {
+        self.send(event, false);
+    }
+
+    /// Tells an event of another gateway.
+    pub(crate) fn tell_foreign(&self, event: Event) {
+        self.send(event, true);
+    }
+
+    fn send(&self, event: Event, is_foreign: bool) {
         // Nobody may be there any more.
-        let _ = self.events.send(event);
+        let _ = self.events.send(BusEvent { event, is_foreign });
+    }
+
+    /// Number of readers, taps included.
+    pub(crate) fn readers(&self) -> usize {
+        self.events.receiver_count()
+    }
+
+    /// All events from now on, as they are.
+    pub(crate) fn tap(&self) -> broadcast::Receiver<BusEvent> {
+        self.events.subscribe()
     }
 
     /// Ends every reader's stream: a process that waits for them would never end.
@@ -114,7 +141,7 @@ impl Bus {
                     };
                     let bytes = match next {
                         Err(_) => HEARTBEAT,
-                        Ok(Ok(event)) => match show(&event) {
+                        Ok(Ok(told)) => match show(&told.event) {
                             Some((name, data)) => format!("event: {name}\ndata: {data}\n\n").into(),
                             None => continue,
                         },

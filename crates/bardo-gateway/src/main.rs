@@ -31,6 +31,7 @@ mod notify;
 mod openapi;
 mod operator;
 mod ops;
+mod peers;
 mod probe;
 mod refresh;
 mod repeat;

@@ -409,6 +409,7 @@ fn circuit(health: &CircuitHealth) -> serde_json::Value {
         "asked_anyway": health.asked_anyway,
         "retry_in_ms": ms(health.retry_in),
         "paused_for_ms": ms(health.paused_for),
+        "hinted": health.hinted,
     })
 }
 

@@ -39,7 +39,7 @@ use crate::server::{self, StopPhase};
 use crate::sink::{self, Sink};
 use crate::stores::ProcessStores;
 use crate::{
-    bankr, cache_secret, caches, last_lists, notify, ops, probe, simulation, stores, upkeep,
+    bankr, cache_secret, caches, last_lists, notify, ops, peers, probe, simulation, stores, upkeep,
 };
 
 /// A start waits this long for the prices of backends that callers are charged for.
@@ -157,6 +157,7 @@ fn serve(
     let runtime = runtime()?;
     let engine = Arc::clone(&running.edge.engine);
     engine.start_settler(runtime.handle());
+    peers::start(&engine, &running.edge.bus, runtime.handle());
     bankr::store_seeds(&engine, folder.path());
     runtime.spawn(bankr::watch(Arc::clone(&engine), running.transport.clone()));
     let pumps = Pumps::start(&running.edge, &running.transport, runtime.handle());

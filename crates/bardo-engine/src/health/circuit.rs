@@ -74,6 +74,8 @@ pub struct CircuitHealth {
     pub asked_anyway: u64,
     /// For how long the provider asked not to be asked.
     pub paused_for: Option<Duration>,
+    /// The pause comes from another process, which has seen the reason.
+    pub hinted: bool,
 }
 
 /// How a request came past a circuit.
@@ -123,7 +125,16 @@ pub(super) struct Circuit {
     last_failure: Option<Instant>,
     /// The moment after which outcomes count for this circuit; all do if there is none.
     counted_from: Option<WindowMark>,
-    pause: Option<(Instant, FaultClass)>,
+    pause: Option<Pause>,
+}
+
+/// A time without calls, as long as another backend can be called.
+#[derive(Debug, Clone, Copy)]
+struct Pause {
+    until: Instant,
+    class: FaultClass,
+    /// Another process has seen the reason.
+    hinted: bool,
 }
 
 impl Circuit {
@@ -184,15 +195,34 @@ impl Circuit {
 
     /// The rest of the pause that the provider named, and the class of the fault that it came with.
     pub(super) fn paused(&self, now: Instant) -> Option<(Duration, FaultClass)> {
-        let (until, class) = self.pause?;
-        let left = until.checked_duration_since(now)?;
-        (!left.is_zero()).then_some((left, class))
+        let pause = self.pause?;
+        let left = pause.until.checked_duration_since(now)?;
+        (!left.is_zero()).then_some((left, pause.class))
     }
 
     pub(super) fn pause(&mut self, until: Instant, class: FaultClass) {
-        if self.pause.is_none_or(|(known, _)| known < until) {
-            self.pause = Some((until, class));
+        self.pause_as(until, class, false);
+    }
+
+    /// Pauses calls because another process has seen a reason for it, until a call is answered here.
+    pub(super) fn pause_by_hint(&mut self, until: Instant) {
+        self.pause_as(until, FaultClass::Overloaded, true);
+    }
+
+    fn pause_as(&mut self, until: Instant, class: FaultClass, hinted: bool) {
+        if self.pause.is_none_or(|known| known.until < until) {
+            self.pause = Some(Pause {
+                until,
+                class,
+                hinted,
+            });
         }
+    }
+
+    /// Whether another process has seen the reason of the pause.
+    pub(super) fn is_hinted(&self, now: Instant) -> bool {
+        self.pause
+            .is_some_and(|pause| pause.hinted && pause.until > now)
     }
 
     /// Whether a request may pass, and how; else how long that is not so.
@@ -259,7 +289,8 @@ impl Circuit {
         self.silences = 0;
         self.refusals = 0;
         self.account_refusals = 0;
-        self.pause = self.pause.filter(|(_, class)| !is_of_account(*class));
+        let ends = |pause: &Pause| pause.hinted || is_of_account(pause.class);
+        self.pause = self.pause.filter(|pause| !ends(pause));
     }
 
     /// Pauses calls after a refusal of the gateway's own key or account: other backends are called
@@ -352,10 +383,22 @@ impl Circuit {
 
     /// Whether it failed several times in a row, and lately.
     pub(super) fn is_unwell(&self, now: Instant) -> bool {
-        let lately = self
-            .last_failure
-            .is_some_and(|last| now.saturating_duration_since(last) < UNWELL_FOR);
-        lately && self.refusals >= UNWELL_FROM
+        self.unwell_for(now).is_some()
+    }
+
+    /// Time until it is no longer taken for unwell.
+    fn unwell_for(&self, now: Instant) -> Option<Duration> {
+        let last = self.last_failure.filter(|_| self.refusals >= UNWELL_FROM)?;
+        let left = UNWELL_FOR.checked_sub(now.saturating_duration_since(last))?;
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// Time for which this process has seen a reason to call other backends first: the circuit is
+    /// open, calls pause, or the last ones failed.
+    pub(super) fn warned_for(&self, now: Instant) -> Option<Duration> {
+        let pause = self.pause.filter(|pause| !pause.hinted);
+        let paused = pause.and_then(|pause| pause.until.checked_duration_since(now));
+        self.retry_in(now).max(paused).max(self.unwell_for(now))
     }
 
     /// Whether no failure is remembered.

@@ -224,7 +224,13 @@ impl HealthRecord {
             retry_in: self.circuit.retry_in(now),
             asked_anyway: self.circuit.asked_anyway(),
             paused_for: self.circuit.paused(now).map(|(left, _)| left),
+            hinted: self.circuit.is_hinted(now),
         }
+    }
+
+    /// Whether operators have to see the circuit.
+    pub(super) fn is_shown(&self, now: Instant) -> bool {
+        self.circuit.has_failed() || self.circuit.is_hinted(now)
     }
 }
 

@@ -6,6 +6,7 @@ use super::*;
 use crate::failure::{Failure, RetryDecision};
 use bardo_types::fault::Fault;
 
+mod hints;
 mod observations;
 
 pub(super) const SECOND: Duration = Duration::from_secs(1);

@@ -32,6 +32,11 @@ pub(crate) const NAMES: [&str; 28] = [
     "inference.unknown",
 ];
 
+/// The name of an event that another gateway wrote; `None` where this one knows no such event.
+pub(crate) fn static_name(written: &str) -> Option<&'static str> {
+    NAMES.into_iter().find(|name| *name == written)
+}
+
 /// Other names of events, from before there was one for each.
 const ALIASES: [(&str, &str); 3] = [
     ("provider.fallback", "inference.provider_fallback"),

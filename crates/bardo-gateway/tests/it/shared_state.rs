@@ -1,10 +1,13 @@
 //! State of requests that gateways share through a real Redis server, on the built binary.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use bardo_store::servers::RedisServer;
 use serde_json::{Value, json};
 
 use crate::http::{Answer, Request};
 use crate::rig::{Gateway, Sandbox, eventually, makers, with};
+use crate::scripted::Scripted;
 use crate::sse::Caller;
 
 const SECRET: &str = "an operator's secret of more than thirty-two bytes";
@@ -200,4 +203,82 @@ fn a_stored_response_is_continued_at_another_gateway_by_its_own_caller_alone() {
         foreign.json()["error"]["code"],
         "previous_response_not_found"
     );
+}
+
+#[test]
+fn a_backend_that_fails_at_one_gateway_is_called_last_at_another() {
+    let (sandbox, redis) = (Sandbox::start(), RedisServer::start().expect("Redis"));
+    let failing = Scripted::start(|mut turn| turn.answer(500, "application/json", "{}"));
+    let first = json!({ "api_key": "k", "base_url": failing.at("/v1"), "models": ["gpt-5.5"] });
+    let mut config = makers(&sandbox);
+    config["providers"]["openrouter"] = first;
+    config["upstream"]["breaker"]["enabled"] = json!(true);
+    config["inference"]["provider_order"] = json!(["openrouter", "direct"]);
+    let shared = json!({ "redis_url": redis.url(), "redis_key": SECRET });
+    let config = with(config, "shared", shared);
+    let (here, there) = (Gateway::start(&config), Gateway::start(&config));
+    let body = scripted(Caller::Chat, "from the second backend", false);
+    let request = Request::json(Caller::Chat.path(), &body);
+    let circuits =
+        |gateway: &Gateway| Request::get("/status").send(gateway.admin).json()["circuits"].clone();
+    let of = |circuits: &Value| {
+        let rows = circuits.as_array().expect("rows").iter();
+        rows.clone()
+            .find(|row| row["provider"] == "openrouter")
+            .cloned()
+    };
+    // The requests fail over to the second backend.
+    for _ in 0..20 {
+        let answer = here.send(&request);
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+    }
+    let seen = failing.got().len();
+    assert!(seen > 0 && seen < 20, "{seen} {}", circuits(&here));
+    let row = eventually("the other gateway learns of it", || of(&circuits(&there)));
+    assert_eq!(
+        (&row["hinted"], &row["state"]),
+        (&json!(true), &json!("closed")),
+        "{row}"
+    );
+    let before = failing.got().len();
+    let answer = there.send(&request);
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    assert_eq!(failing.got().len(), before, "it was called first");
+}
+
+#[test]
+fn a_reader_at_one_gateway_sees_the_events_of_another_once() {
+    let (_sandbox, _redis, [here, there]) = pair();
+    let mut feed = there.open(&Request::get("/v1/events?events=inference.end"));
+    assert_eq!(feed.head().status, 200);
+    let mut seen = Vec::new();
+    feed.until(&mut seen, ": connected");
+    let body = scripted(Caller::Chat, "an event for all", false);
+    let ask = || {
+        let answer = here.send(&Request::json(Caller::Chat.path(), &body));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let id = answer.header("x-bardo-request-id");
+        id.expect("an id").to_owned()
+    };
+    // The first ones are told before this gateway knows of the reader at the other.
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                ask();
+            }
+        });
+        feed.until(&mut seen, "event: inference.end\ndata: ");
+        stop.store(true, Ordering::Relaxed);
+    });
+    let ids = [ask(), ask(), ask()];
+    feed.until(&mut seen, &ids[2]);
+    feed.until(&mut seen, "}\n\n");
+    let text = String::from_utf8(seen).expect("UTF-8");
+    let places = ids.each_ref().map(|id| {
+        let data = format!("\"request_id\":\"{id}\"");
+        assert_eq!(text.matches(&data).count(), 1, "{id} in {text}");
+        text.find(&data)
+    });
+    assert!(places.is_sorted(), "{text}");
 }

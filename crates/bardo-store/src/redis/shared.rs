@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use bardo_cache::second::{LevelFuture, LevelLosses, Loss};
-use bardo_cache::shared::{SharedClaim, SharedLease, SharedName, SharedValues};
+use bardo_cache::shared::{SharedClaim, SharedLease, SharedName, SharedPosts, SharedValues};
 use bardo_cache::vault::{SALT_BYTES, Vault};
 use bardo_types::secret::Secret;
 
@@ -19,12 +19,19 @@ use super::level::RedisLevel;
 use super::link::LinkOptions;
 
 /// Every script, in the order that the constants below count them.
-const SCRIPTS: [&str; 2] = [
+const SCRIPTS: [&str; 4] = [
     include_str!("shared/claim.lua"),
     include_str!("shared/change.lua"),
+    include_str!("shared/post.lua"),
+    include_str!("shared/posts.lua"),
 ];
 const CLAIM: usize = 0;
 const CHANGE: usize = 1;
+const POST: usize = 2;
+const POSTS: usize = 3;
+/// Messages of a channel that are kept, and for how many milliseconds after the last one.
+const POSTS_KEPT: u64 = 500;
+const POSTS_KEPT_MS: u64 = 60_000;
 /// Bytes of the token of a claim. Values that nobody claimed have zeros.
 const TOKEN_BYTES: usize = 16;
 
@@ -92,8 +99,8 @@ impl RedisShared {
                 queue: options.queue,
                 scripts: &SCRIPTS,
                 said: [
-                    "repeated requests and thinking are shared through Redis",
-                    "Redis is unavailable; repeated requests and thinking are known to this process alone",
+                    "the state of requests is shared through Redis",
+                    "Redis is unavailable; this process goes by its own memory",
                 ],
             },
         )?;
@@ -224,6 +231,49 @@ impl RedisShared {
         was_held.then_some(()).ok_or(Loss::Foreign)
     }
 
+    /// The names of a channel's last number and of its messages.
+    fn channel(&self, channel: &'static str) -> (SharedName, [String; 2]) {
+        let name = SharedName::new("channel", &[channel]);
+        let digest = self.vault.shared_name(&name);
+        let place = |end: &str| format!("bardo:{{shared:{digest}}}:{end}");
+        (name, [place("n"), place("m")])
+    }
+
+    async fn add(&self, channel: &'static str, message: &[u8]) -> Result<(), Loss> {
+        let (name, keys) = self.channel(channel);
+        let arguments = [
+            POSTS_KEPT.to_string().into_bytes(),
+            POSTS_KEPT_MS.to_string().into_bytes(),
+            self.close(&name, message)?,
+        ];
+        self.level
+            .ask(None, move |mut open| async move {
+                open.run(POST, &keys, &arguments).await
+            })
+            .await
+    }
+
+    async fn added(&self, channel: &'static str, after: Option<u64>) -> Result<SharedPosts, Loss> {
+        let (name, keys) = self.channel(channel);
+        let since = after.map_or_else(|| "-".to_owned(), |after| after.to_string());
+        let (last, found): (u64, Vec<Vec<u8>>) = self
+            .level
+            .ask(None, move |mut open| async move {
+                open.run(POSTS, &keys, &[since]).await
+            })
+            .await?;
+        let opened = found.iter().filter_map(|stored| {
+            // Each begins with its number, so that equal ones are two.
+            let at = stored.iter().position(|byte| *byte == b':')?;
+            let opened = self.vault.open_shared(&name, &stored[at + 1..]);
+            opened.map_err(|loss| self.losses.count(loss)).ok()
+        });
+        Ok(SharedPosts {
+            last,
+            messages: opened.collect(),
+        })
+    }
+
     fn counted<T>(&self, done: Result<T, Loss>) -> Result<T, Loss> {
         done.map_err(|loss| self.losses.count(loss))
     }
@@ -286,6 +336,22 @@ impl SharedValues for RedisShared {
             None => (None, -1),
         };
         Box::pin(async move { self.counted(self.held(held, value, keep, None).await) })
+    }
+
+    fn post<'a>(
+        &'a self,
+        channel: &'static str,
+        message: &'a [u8],
+    ) -> LevelFuture<'a, Result<(), Loss>> {
+        Box::pin(async move { self.counted(self.add(channel, message).await) })
+    }
+
+    fn posts<'a>(
+        &'a self,
+        channel: &'static str,
+        after: Option<u64>,
+    ) -> LevelFuture<'a, Result<SharedPosts, Loss>> {
+        Box::pin(async move { self.counted(self.added(channel, after).await) })
     }
 
     fn losses(&self) -> &LevelLosses {

@@ -139,3 +139,27 @@ fn a_redis_that_dies_is_a_loss_and_comes_back() {
     });
     assert!(one.losses().of(Loss::Down) > 0);
 }
+
+#[test]
+fn messages_of_a_channel_reach_every_process_in_their_order() {
+    let server = RedisServer::start().unwrap();
+    let [one, two] = [process(&server, OPERATOR), process(&server, OPERATOR)];
+    let begun = block_on(two.posts("events", None)).unwrap();
+    assert!(begun.messages.is_empty());
+    for message in [&b"a"[..], b"b", b"b"] {
+        block_on(one.post("events", message)).unwrap();
+    }
+    block_on(one.post("health", b"other")).unwrap();
+    let read = block_on(two.posts("events", Some(begun.last))).unwrap();
+    assert_eq!(read.messages, [b"a", b"b", b"b"]);
+    assert_eq!(read.last, begun.last + 3);
+    let again = block_on(two.posts("events", Some(read.last))).unwrap();
+    assert!(again.messages.is_empty());
+    let foreign = process(&server, "the key of another operator, long enough");
+    assert!(
+        block_on(foreign.posts("events", Some(0)))
+            .unwrap()
+            .messages
+            .is_empty()
+    );
+}

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use bardo_cache::second::{LevelFuture, LevelLosses, Loss};
-use bardo_cache::shared::{SharedClaim, SharedLease, SharedName, SharedValues};
+use bardo_cache::shared::{SharedClaim, SharedLease, SharedName, SharedPosts, SharedValues};
 
 use super::*;
 
@@ -119,6 +119,14 @@ impl SharedValues for Common {
             leases.retain(|name| *name != held.name);
         }
         now(ended)
+    }
+
+    fn post<'a>(&'a self, _: &'static str, _: &'a [u8]) -> Done<'a, ()> {
+        now(self.up())
+    }
+
+    fn posts<'a>(&'a self, _: &'static str, _: Option<u64>) -> Done<'a, SharedPosts> {
+        now(self.up().map(|()| SharedPosts::default()))
     }
 
     fn losses(&self) -> &LevelLosses {

@@ -42,8 +42,8 @@ pub(crate) enum RawDurability {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SharedConfig {
-    /// `redis://…` to share repeated requests, stored responses and thinking between gateways;
-    /// empty: each gateway has its own.
+    /// `redis://…` to share repeated requests, stored responses, thinking, hints about backends and
+    /// events between gateways; empty: each gateway has its own.
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String")]
     pub(crate) redis_url: Secret,
