@@ -31,6 +31,7 @@ const EDGES: &[(&str, Allowed)] = &[
         // The last for its tests alone: the requests and answers of every dialect.
         Allowed::Only(&["bardo-types", "bardo-wire"]),
     ),
+    ("bardo-x402", Allowed::Only(&["bardo-types"])),
     ("bardo-embed", Allowed::Only(&[])),
     ("bardo-telemetry", Allowed::Only(&["bardo-types"])),
     ("bardo-traces", Allowed::Only(&["bardo-types"])),
