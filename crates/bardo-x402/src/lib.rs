@@ -7,3 +7,8 @@
 
 pub mod authorization;
 pub mod evm;
+pub mod quote;
+pub mod refusal;
+pub mod token;
+pub mod verify;
+pub mod wire;
