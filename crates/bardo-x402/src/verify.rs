@@ -54,7 +54,7 @@ impl std::fmt::Display for PaymentClaim {
             payer,
             nonce,
         } = self;
-        write!(f, "eip155:{chain_id}:{contract:x}:{payer:x}:{nonce:x}")
+        write!(f, "eip155:{chain_id}:{contract:#x}:{payer:#x}:{nonce:#x}")
     }
 }
 
@@ -164,6 +164,3 @@ fn permit2_domain(token: &PaymentToken) -> SigningDomain {
 fn seconds(time: U256) -> u64 {
     u64::try_from(time).unwrap_or(u64::MAX)
 }
-
-#[cfg(test)]
-mod tests;

@@ -20,6 +20,9 @@ pub use required::{
     OfferedRequirement, PaymentRequired, PaymentResource, PaymentScheme, TransferMethod,
 };
 
+pub(crate) use field::{DecimalAmount, HexAddress};
+pub(crate) use json::read;
+
 /// Header of an offer in version 2.
 pub const PAYMENT_REQUIRED: &str = "payment-required";
 /// Header of a payment in version 2.
