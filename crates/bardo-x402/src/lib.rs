@@ -7,6 +7,7 @@
 
 pub mod authorization;
 pub mod evm;
+pub mod identity;
 pub mod payer;
 pub mod quote;
 pub mod refusal;

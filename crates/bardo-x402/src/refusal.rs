@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, U256};
 
-use crate::evm::{Revert, SignatureError};
+use crate::evm::{AccountSignatureError, Revert};
 use crate::token::TokenAmount;
 use crate::wire::{TransferMethod, X402Version};
 
@@ -90,22 +90,9 @@ pub enum PaymentRefusal {
     /// The payer is the zero address, or the payee itself.
     #[error("{0} cannot be a payer")]
     Payer(Address),
-    /// The signature has the wrong form for an account that is a key.
+    /// The signature is not the payer's.
     #[error("{0}")]
-    SignatureForm(SignatureError),
-    /// The signature is another account's, or of another message, token or chain.
-    #[error(
-        "the signature is not the payer's for this payment; check name and version of the token's domain and the chain id"
-    )]
-    Signature,
-    /// The wallet of the payer is a contract and does not affirm the signature (ERC-1271).
-    #[error("the payer is a contract, and it does not affirm the signature (ERC-1271)")]
-    ContractSignature,
-    /// The wallet of the payer is not deployed (ERC-6492).
-    #[error(
-        "signatures of wallets that are not deployed are not taken (ERC-6492); deploy the wallet first"
-    )]
-    UndeployedWallet,
+    Signature(AccountSignatureError),
     /// The nonce is used or canceled on the chain.
     #[error("the nonce of the payment is used or canceled; sign another payment")]
     NonceUsed,
@@ -175,11 +162,11 @@ impl PaymentRefusal {
             Self::EndsTooLate { .. } => "authorization_too_long",
             Self::Spender { .. } => "invalid_permit2_spender",
             Self::Facilitator => "upto_facilitator_mismatch",
-            Self::SignatureForm(_) | Self::Signature | Self::ContractSignature => of(
+            Self::Signature(AccountSignatureError::Undeployed) => "eip6492_factory_not_allowed",
+            Self::Signature(_) => of(
                 "invalid_exact_evm_payload_signature",
                 "invalid_permit2_signature",
             ),
-            Self::UndeployedWallet => "eip6492_factory_not_allowed",
             Self::NonceUsed => of(
                 "invalid_exact_evm_nonce_already_used",
                 "permit2_invalid_nonce",

@@ -10,10 +10,10 @@ mod proof;
 
 use alloy_primitives::{Address, B256, U256};
 
-pub use proof::{PayerAccount, PayerState, SettlementCall, VerifiedPayment};
+pub use proof::{PayerState, SettlementCall, VerifiedPayment};
 
 use crate::authorization::TokenPermit;
-use crate::evm::{SigningDomain, calls};
+use crate::evm::{SigningAccount, SigningDomain, calls};
 use crate::refusal::PaymentRefusal;
 use crate::token::{PaymentToken, TokenAmount};
 use crate::wire::{OfferedRequirement, PaymentPayload, SchemePayload, TransferMethod};
@@ -148,7 +148,7 @@ impl CheckedPayment {
     /// When the signature is not the payer's, the nonce is used, or the payer cannot pay.
     pub fn verify(
         self,
-        account: &PayerAccount,
+        account: &SigningAccount,
         state: &PayerState,
     ) -> Result<VerifiedPayment, PaymentRefusal> {
         proof::verify(self, account, state)

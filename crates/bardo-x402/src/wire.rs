@@ -20,7 +20,7 @@ pub use required::{
     OfferedRequirement, PaymentRequired, PaymentResource, PaymentScheme, TransferMethod,
 };
 
-pub(crate) use field::{DecimalAmount, HexAddress};
+pub(crate) use field::{DecimalAmount, HexAddress, HexSignature, HexWord};
 pub(crate) use json::read;
 
 /// Header of an offer in version 2.

@@ -37,53 +37,65 @@ impl Words {
 }
 
 /// A call under construction: selector, static arguments, at most a few byte strings.
-pub(super) struct Calldata {
+pub(crate) struct Calldata {
     selector: [u8; 4],
     head: Words,
-    /// Byte strings with the index of the head word that holds their offset.
-    strings: Vec<(usize, Vec<u8>)>,
+    /// Byte strings and lists, encoded, with the index of the head word that holds their offset.
+    tails: Vec<(usize, Vec<u8>)>,
 }
 
 impl Calldata {
-    pub(super) fn new(selector: [u8; 4]) -> Self {
+    pub(crate) fn new(selector: [u8; 4]) -> Self {
         Self {
             selector,
             head: Words::default(),
-            strings: Vec::new(),
+            tails: Vec::new(),
         }
     }
 
-    pub(super) fn word(mut self, word: B256) -> Self {
+    pub(crate) fn word(mut self, word: B256) -> Self {
         self.head = self.head.word(word);
         self
     }
 
-    pub(super) fn address(mut self, address: Address) -> Self {
+    pub(crate) fn address(mut self, address: Address) -> Self {
         self.head = self.head.address(address);
         self
     }
 
-    pub(super) fn uint(mut self, value: U256) -> Self {
+    pub(crate) fn uint(mut self, value: U256) -> Self {
         self.head = self.head.uint(value);
         self
     }
 
-    pub(super) fn bytes(mut self, bytes: &[u8]) -> Self {
+    /// A byte string: its length, and its bytes up to a whole word.
+    pub(crate) fn bytes(self, bytes: &[u8]) -> Self {
+        let mut tail = Words::default().uint(U256::from(bytes.len())).0;
+        tail.extend_from_slice(bytes);
+        tail.resize(tail.len().next_multiple_of(WORD), 0);
+        self.tail(tail)
+    }
+
+    /// A list of addresses: their number, and a word for each.
+    pub(crate) fn addresses(self, addresses: &[Address]) -> Self {
+        let length = Words::default().uint(U256::from(addresses.len()));
+        let tail = addresses.iter().copied().fold(length, Words::address);
+        self.tail(tail.0)
+    }
+
+    fn tail(mut self, tail: Vec<u8>) -> Self {
         let index = self.head.0.len() / WORD;
-        self.strings.push((index, bytes.to_vec()));
+        self.tails.push((index, tail));
         self.uint(U256::ZERO)
     }
 
-    /// The calldata: selector, head, then each string as its length and its padded bytes.
-    pub(super) fn finish(self) -> Vec<u8> {
+    /// The whole calldata: selector, head, then each string and list.
+    pub(crate) fn finish(self) -> Vec<u8> {
         let mut arguments = self.head.0;
-        for (index, bytes) in self.strings {
+        for (index, tail) in self.tails {
             let offset = B256::from(U256::from(arguments.len()));
             arguments[index * WORD..(index + 1) * WORD].copy_from_slice(offset.as_slice());
-            let length = B256::from(U256::from(bytes.len()));
-            arguments.extend_from_slice(length.as_slice());
-            arguments.extend_from_slice(&bytes);
-            arguments.resize(arguments.len().next_multiple_of(WORD), 0);
+            arguments.extend_from_slice(&tail);
         }
         [&self.selector[..], &arguments].concat()
     }

@@ -1,30 +1,13 @@
 //! A payment that is proven, and the call that settles it.
 
-use alloy_primitives::{Address, B256, U256, b256};
+use alloy_primitives::{Address, U256};
 
 use super::{CheckedPayment, PaymentClaim};
 use crate::authorization::{EXACT_PROXY, TokenPermit, UPTO_PROXY};
-use crate::evm::{EvmSignature, calls};
+use crate::evm::{EvmSignature, SigningAccount, calls};
 use crate::refusal::PaymentRefusal;
 use crate::token::{PaymentToken, TokenAmount};
 use crate::wire::{SchemePayload, TransferMethod};
-
-/// The end of a signature of a wallet that is not deployed (ERC-6492).
-const UNDEPLOYED: B256 =
-    b256!("0x6492649264926492649264926492649264926492649264926492649264926492");
-
-/// What kind of account the payer is, as the chain says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PayerAccount {
-    /// The account has no code: its key signs.
-    Key,
-    /// The account has code, and answered to [`CheckedPayment::signature_call`] with these bytes;
-    /// with none where the call was reverted.
-    Contract {
-        /// What the call returned.
-        answer: Vec<u8>,
-    },
-}
 
 /// What the chain says of the payer at one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,16 +27,10 @@ pub struct PayerState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedPayment {
     payment: CheckedPayment,
-    signature: ProvenSignature,
+    /// The parts of a key's signature; a contract's has none, and another function settles it.
+    key: Option<EvmSignature>,
     /// A permit that must be sent first.
     permit: Option<(TokenPermit, EvmSignature)>,
-}
-
-/// A signature by the kind of account that gave it, which decides the function that settles.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum ProvenSignature {
-    Key(EvmSignature),
-    Contract,
 }
 
 /// A call to a contract that settles a payment.
@@ -69,10 +46,12 @@ pub struct SettlementCall {
 
 pub(super) fn verify(
     payment: CheckedPayment,
-    account: &PayerAccount,
+    account: &SigningAccount,
     state: &PayerState,
 ) -> Result<VerifiedPayment, PaymentRefusal> {
-    let signature = signature(&payment, account)?;
+    let key = account
+        .prove(payment.payer(), payment.digest, payment.signature())
+        .map_err(PaymentRefusal::Signature)?;
     if state.nonce_used {
         return Err(PaymentRefusal::NonceUsed);
     }
@@ -88,39 +67,15 @@ pub(super) fn verify(
     };
     Ok(VerifiedPayment {
         payment,
-        signature,
+        key,
         permit,
     })
-}
-
-/// Proves the signature of the payment. A key's signature never stands for a contract's: code decides.
-fn signature(
-    payment: &CheckedPayment,
-    account: &PayerAccount,
-) -> Result<ProvenSignature, PaymentRefusal> {
-    let bytes = payment.signature();
-    if bytes.ends_with(UNDEPLOYED.as_slice()) {
-        return Err(PaymentRefusal::UndeployedWallet);
-    }
-    match account {
-        PayerAccount::Key => {
-            let signature = EvmSignature::parse(bytes).map_err(PaymentRefusal::SignatureForm)?;
-            if signature.recover(payment.digest) != Ok(payment.payer()) {
-                return Err(PaymentRefusal::Signature);
-            }
-            Ok(ProvenSignature::Key(signature))
-        }
-        PayerAccount::Contract { answer } if calls::affirms_signature(answer) => {
-            Ok(ProvenSignature::Contract)
-        }
-        PayerAccount::Contract { .. } => Err(PaymentRefusal::ContractSignature),
-    }
 }
 
 /// The permit that makes up for a missing allowance.
 fn permit(
     payment: &CheckedPayment,
-    account: &PayerAccount,
+    account: &SigningAccount,
     state: &PayerState,
 ) -> Result<(TokenPermit, EvmSignature), PaymentRefusal> {
     let Some(checked) = &payment.permit else {
@@ -129,7 +84,7 @@ fn permit(
             needed: payment.ceiling.to_u256(),
         });
     };
-    if *account != PayerAccount::Key {
+    if *account != SigningAccount::Key {
         return Err(PaymentRefusal::PermitOfContract);
     }
     let signature = checked.verify(&payment.token, state.permit_nonce)?;
@@ -196,11 +151,9 @@ impl VerifiedPayment {
         let (to, data) = match &self.payment.payload {
             SchemePayload::Transfer(signed) => {
                 let authorization = &signed.authorization;
-                let data = match &self.signature {
-                    ProvenSignature::Key(key) => {
-                        calls::transfer_with_authorization(authorization, key)
-                    }
-                    ProvenSignature::Contract => {
+                let data = match &self.key {
+                    Some(key) => calls::transfer_with_authorization(authorization, key),
+                    None => {
                         calls::transfer_with_authorization_bytes(authorization, &signed.signature)
                     }
                 };

@@ -36,7 +36,7 @@ pub enum MalformedMessage {
 }
 
 impl MalformedMessage {
-    pub(super) fn member(member: &str, problem: impl Into<String>) -> Self {
+    pub(crate) fn member(member: &str, problem: impl Into<String>) -> Self {
         Self::Member {
             member: member.to_owned(),
             problem: problem.into(),

@@ -1,12 +1,10 @@
 //! The seller, the payer and the time of all tests.
 
-use bardo_x402::evm::{Address, B256, Signer, U256};
+use bardo_x402::evm::{Address, B256, Signer, SigningAccount, U256};
 use bardo_x402::payer::{PayerLimits, PaymentOffers, Permit2Approval};
 use bardo_x402::refusal::PaymentRefusal;
 use bardo_x402::token::{PaymentToken, TokenAmount};
-use bardo_x402::verify::{
-    CheckedPayment, PayerAccount, PayerState, PaymentWindow, VerifiedPayment,
-};
+use bardo_x402::verify::{CheckedPayment, PayerState, PaymentWindow, VerifiedPayment};
 use bardo_x402::wire::{
     OfferedRequirement, PaymentPayload, PaymentRequired, PaymentResource, PaymentScheme,
     TransferMethod, X402Version, decode_header,
@@ -22,7 +20,7 @@ pub(crate) const PERMIT_NONCE: u64 = 7;
 /// The quote that offers carry; what is in it is the business of other tests.
 pub(crate) const QUOTE: &str = "a-quote";
 
-pub(crate) const KEY: PayerAccount = PayerAccount::Key;
+pub(crate) const KEY: SigningAccount = SigningAccount::Key;
 
 /// The second of the test keys that local chains come with.
 pub(crate) fn payer() -> Signer {

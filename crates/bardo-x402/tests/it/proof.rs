@@ -1,8 +1,7 @@
 //! Signatures: of keys, of contracts, of others, and their twins.
 
-use bardo_x402::evm::U256;
+use bardo_x402::evm::{AccountSignatureError, SigningAccount, U256};
 use bardo_x402::refusal::PaymentRefusal;
-use bardo_x402::verify::PayerAccount;
 use bardo_x402::wire::TransferMethod;
 use serde_json::{Value, json};
 
@@ -18,7 +17,7 @@ fn signature_of(payment: &Value) -> Vec<u8> {
 }
 
 /// What becomes of the payments of both schemes with this signature.
-fn refusal_with(change: impl Fn(Vec<u8>) -> Vec<u8>, account: &PayerAccount) -> PaymentRefusal {
+fn refusal_with(change: impl Fn(Vec<u8>) -> Vec<u8>, account: &SigningAccount) -> PaymentRefusal {
     let both = [
         (fixed::exact(), TransferMethod::Exact),
         (fixed::upto_with_permit(), fixed::upto()),
@@ -69,7 +68,10 @@ fn another_recovery_byte_is_refused() {
         },
         &fixed::KEY,
     );
-    assert_eq!(flipped, PaymentRefusal::Signature);
+    assert_eq!(
+        flipped,
+        PaymentRefusal::Signature(AccountSignatureError::Signer)
+    );
 }
 
 #[test]
@@ -89,9 +91,12 @@ fn another_length_is_refused() {
 #[test]
 fn a_wallet_that_is_not_deployed_is_refused_with_its_own_reason() {
     let undeployed = |signature: Vec<u8>| [signature, [0x64, 0x92].repeat(16)].concat();
-    for account in [fixed::KEY, PayerAccount::Contract { answer: Vec::new() }] {
+    for account in [fixed::KEY, SigningAccount::Contract { answer: Vec::new() }] {
         let refusal = refusal_with(undeployed, &account);
-        assert_eq!(refusal, PaymentRefusal::UndeployedWallet);
+        assert_eq!(
+            refusal,
+            PaymentRefusal::Signature(AccountSignatureError::Undeployed)
+        );
     }
 }
 
@@ -102,14 +107,17 @@ fn a_contract_answers_for_itself_and_no_key_stands_for_it() {
     let short = yes[..4].to_vec();
     for answer in [Vec::new(), vec![0xff; 32], vec![0; 32], short] {
         // The signature is the right one of the key at this address.
-        let refusal = refusal_with(|signature| signature, &PayerAccount::Contract { answer });
-        assert_eq!(refusal, PaymentRefusal::ContractSignature);
+        let refusal = refusal_with(|signature| signature, &SigningAccount::Contract { answer });
+        assert_eq!(
+            refusal,
+            PaymentRefusal::Signature(AccountSignatureError::Contract)
+        );
     }
     let checked = fixed::check(&fixed::exact(), &fixed::requirement(TransferMethod::Exact));
     let checked = checked.unwrap();
     let call = checked.signature_call();
     assert_eq!(call[..4], [0x16, 0x26, 0xba, 0x7e]);
-    let verified = checked.verify(&PayerAccount::Contract { answer: yes }, &fixed::rich());
+    let verified = checked.verify(&SigningAccount::Contract { answer: yes }, &fixed::rich());
     let settlement = verified.unwrap().settlement(fixed::ceiling()).unwrap();
     // The overload with a signature of any length.
     assert_eq!(settlement.data[..4], [0xcf, 0x09, 0x29, 0x95]);
@@ -119,7 +127,7 @@ fn a_contract_answers_for_itself_and_no_key_stands_for_it() {
 fn a_contract_cannot_send_a_permit() {
     let mut yes = vec![0; 32];
     yes[..4].copy_from_slice(&[0x16, 0x26, 0xba, 0x7e]);
-    let account = PayerAccount::Contract { answer: yes };
+    let account = SigningAccount::Contract { answer: yes };
     let checked = || {
         fixed::check(
             &fixed::upto_with_permit(),
