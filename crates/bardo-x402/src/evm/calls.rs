@@ -136,6 +136,13 @@ pub fn permit_nonce(owner: Address) -> Vec<u8> {
         .finish()
 }
 
+/// Asks a token for the hash of its signing domain, to compare with [`super::SigningDomain::separator`]
+/// before any payment in it is taken. Tokens with ERC-3009 have this view.
+#[must_use]
+pub fn domain_separator() -> Vec<u8> {
+    Calldata::new([0x36, 0x44, 0xe5, 0x15]).finish()
+}
+
 /// Lets a spender take up to this value of the caller's tokens (`approve`).
 #[must_use]
 pub fn approve(spender: Address, value: U256) -> Vec<u8> {

@@ -29,7 +29,7 @@ pub enum Permit2Approval {
 ///
 /// It can be settled from now on, whatever becomes of the request: a payer counts it as spent until
 /// a receipt says less, or its end has passed unsettled.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct PaymentHeader {
     /// Name of the header.
     pub name: &'static str,
@@ -41,6 +41,18 @@ pub struct PaymentHeader {
     pub amount: TokenAmount,
     /// Last second, in Unix time, at which it can settle.
     pub ends_s: u64,
+}
+
+impl std::fmt::Debug for PaymentHeader {
+    /// Shows all but the signed payment, with which anyone could buy.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PaymentHeader")
+            .field("name", &self.name)
+            .field("claim", &self.claim)
+            .field("amount", &self.amount)
+            .field("ends_s", &self.ends_s)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Seconds before now from which payments of version 1 are valid, as its official clients have it.

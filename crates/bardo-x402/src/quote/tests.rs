@@ -1,3 +1,5 @@
+use alloy_primitives::B256;
+
 use super::*;
 
 const NOW: u64 = 1_800_000_000;
@@ -99,6 +101,42 @@ fn a_quote_is_offered_in_its_own_token_alone() {
     assert_eq!(base.quote.as_deref(), Some("q"));
     let test_network = PaymentToken::usdc_on_base_sepolia();
     assert_eq!(upto().requirement(&test_network, 300, None), None);
+}
+
+/// A payment of version 1 of this many units to this account.
+fn v1_payment(pay_to: Address, units: u64) -> PaymentPayload {
+    let nobody = Address::repeat_byte(9);
+    let nonce = B256::ZERO;
+    let json = serde_json::json!({
+        "x402Version": 1, "scheme": "exact", "network": "base",
+        "payload": {"signature": "0x", "authorization": {
+            "from": nobody.to_string(), "to": pay_to.to_string(), "value": units.to_string(),
+            "validAfter": "0", "validBefore": "1", "nonce": nonce.to_string(),
+        }},
+    });
+    PaymentPayload::from_json(json.to_string().as_bytes()).unwrap()
+}
+
+#[test]
+fn a_payment_of_version_one_finds_the_quote_that_it_pays() {
+    let today = quote(TransferMethod::Exact);
+    let before = Quote {
+        amount: TokenAmount::new(400_000),
+        price_version: 6,
+        ..today.clone()
+    };
+    let derived = [today.clone(), before.clone()];
+    let found = |pay_to, units, now_s| {
+        let payment = v1_payment(pay_to, units);
+        Quote::matching(&payment, &derived, now_s).cloned()
+    };
+    assert_eq!(found(today.pay_to, 500_000, NOW), Some(today.clone()));
+    assert_eq!(found(today.pay_to, 400_000, NOW), Some(before));
+    assert_eq!(found(today.pay_to, 400_001, NOW), None);
+    assert_eq!(found(Address::repeat_byte(8), 500_000, NOW), None);
+    assert_eq!(found(today.pay_to, 500_000, NOW + 1), None);
+    let payment = v1_payment(today.pay_to, 500_000);
+    assert_eq!(Quote::matching(&payment, &[upto()], NOW), None);
 }
 
 #[test]

@@ -1,6 +1,15 @@
 //! One changed member of a payment is refused, unless it is one of those that mean nothing here.
 
-use bardo_x402::wire::{OfferedRequirement, PaymentPayload, TransferMethod};
+use bardo_x402::evm::{Revert, Signer, SigningAccount, U256};
+use bardo_x402::identity::AgentProof;
+use bardo_x402::payer::{PayerLimits, PaymentOffers, Permit2Approval};
+use bardo_x402::quote::{QuoteKey, RequestDigest};
+use bardo_x402::token::TokenAmount;
+use bardo_x402::verify::CheckedPayment;
+use bardo_x402::wire::{
+    OfferedRequirement, PaymentPayload, SettlementReceipt, TransferMethod, VerifyAnswer,
+    X402Version, encode_header, supported_kinds,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -137,6 +146,87 @@ proptest! {
     #[test]
     fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         let _ = PaymentPayload::from_json(&bytes);
+    }
+
+    #[test]
+    fn headers_of_any_bytes_are_read_without_a_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..600),
+        json in "[\\[\\]{}:,\"a-z0-9 ]{0,200}",
+    ) {
+        for content in [&bytes[..], json.as_bytes()] {
+            let text = String::from_utf8_lossy(content);
+            let encoded = encode_header(&text);
+            for header in [content, encoded.as_bytes()] {
+                for version in [X402Version::V1, X402Version::V2] {
+                    let _ = PaymentPayload::from_header(version, header);
+                    let _ = SettlementReceipt::from_header(version, header);
+                }
+                let _ = PaymentOffers::read(Some(header), content);
+                let _ = PaymentOffers::read(None, content);
+                let _ = AgentProof::from_header(header);
+            }
+            let request = RequestDigest::of("POST", "/", content);
+            let read = QuoteKey::derive(b"secret").read(&text, request, fixed::NOW_S);
+            prop_assert!(read.is_err());
+            let _ = VerifyAnswer::from_json(content);
+            let _ = supported_kinds(content);
+            let _ = Revert::decode(content);
+        }
+    }
+
+    #[test]
+    fn a_revert_with_any_lengths_is_decoded_without_a_panic(
+        offset in any::<u64>(),
+        length in any::<u64>(),
+        text in prop::collection::vec(any::<u8>(), 0..64),
+    ) {
+        let word = |number: u64| U256::from(number).to_be_bytes::<32>();
+        let selector = [0x08, 0xc3, 0x79, 0xa0];
+        let near = [&selector[..], &word(32), &word(length), &text].concat();
+        let far = [&selector[..], &word(offset), &word(length), &text].concat();
+        let _ = (Revert::decode(&near), Revert::decode(&far));
+    }
+
+    #[test]
+    fn what_a_payer_signs_is_verified_and_settles_up_to_its_amount(
+        key in 1_u8..,
+        nonce in any::<[u8; 32]>(),
+        units in 1_u64..1_000_000,
+        settled in 0_u64..1_100_000,
+        timeout_s in 120_u64..3_600,
+        kind in 0_usize..3,
+        permit in any::<bool>(),
+    ) {
+        let method = [TransferMethod::Exact, TransferMethod::ExactPermit2, fixed::upto()][kind];
+        let requirement = OfferedRequirement {
+            amount: TokenAmount::new(units),
+            max_timeout_s: timeout_s,
+            ..fixed::requirement(method)
+        };
+        let header = fixed::offer(vec![requirement.clone()]).header();
+        let limits = PayerLimits { most: requirement.amount, ..fixed::limits() };
+        let offers = PaymentOffers::read(Some(header.as_bytes()), b"").unwrap();
+        let approval = if permit {
+            Permit2Approval::Permit { nonce: U256::from(fixed::PERMIT_NONCE) }
+        } else {
+            Permit2Approval::Standing
+        };
+        let signer = Signer::from_bytes([key; 32]).unwrap();
+        let chosen = offers.choose(&limits).unwrap();
+        let signed = chosen.sign(&signer, nonce.into(), approval, fixed::NOW_S);
+        let payment = PaymentPayload::from_header(X402Version::V2, signed.value.as_bytes()).unwrap();
+        let checked =
+            CheckedPayment::check(payment, &requirement, fixed::window(), fixed::NOW_S).unwrap();
+        let state = if permit { fixed::rich() } else { fixed::approved() };
+        let verified = checked.verify(&SigningAccount::Key, &state).unwrap();
+        prop_assert_eq!(verified.claim(), signed.claim);
+        prop_assert_eq!(verified.ends_s(), signed.ends_s);
+        let call = verified.settlement(TokenAmount::new(settled));
+        let fits = match method {
+            TransferMethod::Upto { .. } => (1..=units).contains(&settled),
+            TransferMethod::Exact | TransferMethod::ExactPermit2 => settled == units,
+        };
+        prop_assert_eq!(call.is_some(), fits);
     }
 
     #[test]

@@ -143,6 +143,7 @@ fn exact_by_permit2_has_no_amount_of_its_own() {
 fn views_are_called_by_their_selectors() {
     let one: &[u8] = &[1; 20];
     let two: &[u8] = &[2; 20];
+    check(&domain_separator(), "DOMAIN_SEPARATOR()", &[]);
     let nonce = U256::from(0x0001_0203);
     check(&balance_of(account(1)), "balanceOf(address)", &[one]);
     check(&permit_nonce(account(1)), "nonces(address)", &[one]);
