@@ -127,10 +127,10 @@ impl OfferedRequirement {
     pub fn json(&self, version: X402Version, resource: &PaymentResource) -> Value {
         let mut json = self.object(version, self.amount);
         if version == X402Version::V1 {
+            // Without `outputSchema`: the first clients refuse a null there.
             json["resource"] = json!(resource.url);
             json["description"] = json!(resource.description);
             json["mimeType"] = json!(resource.mime_type);
-            json["outputSchema"] = Value::Null;
         }
         json
     }

@@ -148,6 +148,11 @@ fn payments_of_the_typescript_client_are_verified_and_reproduced() {
 }
 
 #[test]
+fn the_payment_of_the_first_client_is_verified_and_reproduced() {
+    check("legacy.json", 1);
+}
+
+#[test]
 fn payments_of_the_python_client_are_verified_and_reproduced() {
     check("python.json", 5);
 }
