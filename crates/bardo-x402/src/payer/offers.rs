@@ -45,6 +45,7 @@ pub struct ChosenOffer {
     pub(super) pay_to: Address,
     pub(super) timeout_s: u64,
     pub(super) sponsors_gas: bool,
+    resource_url: Option<String>,
     /// The parts that are sent back as they came.
     pub(super) accepted: Box<RawValue>,
     pub(super) resource: Option<Box<RawValue>>,
@@ -132,6 +133,13 @@ impl PaymentOffers {
         Err(nearest.unwrap_or(OfferRefusal::Unacceptable))
     }
 
+    /// Address of what is sold, where version 2 has it.
+    fn resource_url(&self) -> Option<String> {
+        let raw = self.resource.as_deref()?;
+        let resource: WireResource = serde_json::from_str(raw.get()).ok()?;
+        Some(resource.url)
+    }
+
     fn take(
         &self,
         raw: &RawValue,
@@ -167,6 +175,7 @@ impl PaymentOffers {
             pay_to: entry.pay_to,
             timeout_s: entry.max_timeout_s.min(limits.most_timeout_s),
             sponsors_gas: self.sponsors_gas,
+            resource_url: entry.resource.or_else(|| self.resource_url()),
             accepted: raw.to_owned(),
             resource: self.resource.clone(),
             extensions: self.extensions.clone(),
@@ -218,6 +227,13 @@ impl ChosenOffer {
         self.pay_to
     }
 
+    /// Address of what is sold, as the seller says. A payer compares its host with the one that it
+    /// asked, so that no offer of another seller is passed on to it.
+    #[must_use]
+    pub fn resource_url(&self) -> Option<&str> {
+        self.resource_url.as_deref()
+    }
+
     /// Whether the seller sends a permit for Permit2, so that the payer needs no gas.
     #[must_use]
     pub fn sponsors_gas(&self) -> bool {
@@ -235,6 +251,8 @@ struct OfferEntry {
     max_timeout_s: u64,
     name: Option<String>,
     domain_version: Option<String>,
+    /// Address of what is sold, where version 1 has it.
+    resource: Option<String>,
 }
 
 impl OfferEntry {
@@ -269,6 +287,7 @@ impl OfferEntry {
             max_timeout_s: wire.max_timeout_seconds,
             name: extra.name,
             domain_version: extra.version,
+            resource: wire.resource,
         })
     }
 }
@@ -280,6 +299,11 @@ struct WireOffers {
     accepts: Vec<Box<RawValue>>,
     resource: Option<Box<RawValue>>,
     extensions: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct WireResource {
+    url: String,
 }
 
 #[derive(Deserialize)]
@@ -298,6 +322,7 @@ struct WireEntry {
     asset: HexAddress,
     pay_to: HexAddress,
     max_timeout_seconds: u64,
+    resource: Option<String>,
     extra: Option<WireEntryExtra>,
 }
 

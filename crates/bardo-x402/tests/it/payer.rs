@@ -99,6 +99,24 @@ fn a_sellers_word_on_the_signing_domain_is_not_taken() {
 }
 
 #[test]
+fn an_offer_says_what_is_sold_in_both_versions() {
+    let offer = fixed::offer(vec![fixed::requirement(TransferMethod::Exact)]);
+    let (header, body) = (offer.header(), offer.body().to_string());
+    for header in [Some(header.as_bytes()), None] {
+        let offers = PaymentOffers::read(header, body.as_bytes()).unwrap();
+        let chosen = offers.choose(&fixed::limits()).unwrap();
+        assert_eq!(chosen.resource_url(), Some(offer.resource.url.as_str()));
+    }
+    let silent = json!({"x402Version": 2, "accepts": [offered(TransferMethod::Exact)]});
+    let header = encode_header(&silent.to_string());
+    let offers = PaymentOffers::read(Some(header.as_bytes()), b"").unwrap();
+    assert_eq!(
+        offers.choose(&fixed::limits()).unwrap().resource_url(),
+        None
+    );
+}
+
+#[test]
 fn a_payment_is_never_good_for_longer_than_the_payer_likes() {
     let mut long = offered(TransferMethod::Exact);
     long["maxTimeoutSeconds"] = json!(u64::MAX);
