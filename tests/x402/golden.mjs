@@ -5,11 +5,18 @@ import { x402Client, x402HTTPClient } from "@x402/core/client";
 import { ExactEvmScheme } from "@x402/evm/exact/client";
 import { ExactEvmSchemeV1 } from "@x402/evm/exact/v1/client";
 import { UptoEvmScheme } from "@x402/evm/upto/client";
+import {
+  eip3009ABI,
+  x402ExactPermit2ProxyABI,
+  x402UptoPermit2ProxyABI,
+} from "@x402/evm";
+import { encodeFunctionData, parseSignature } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { readFileSync } from "node:fs";
 
 const NOW_S = 1_800_000_000;
 const NONCE_BYTE = 0x11;
+const CHARGE = 1_858n;
 // The second of the test keys that local chains come with. Nobody keeps money on it.
 const KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 
@@ -43,7 +50,34 @@ async function pay(name, allowance) {
   );
   const payment = await http.createPaymentPayload(required);
   const [[headerName, value]] = Object.entries(http.encodePaymentSignatureHeader(payment));
-  return { offer: name, header: headerName.toLowerCase(), value };
+  return { offer: name, header: headerName.toLowerCase(), value, calldata: settlement(payment) };
+}
+
+/** Calldata that settles a payment: `upto` at CHARGE, `exact` whole. */
+function settlement({ payload, extensions }) {
+  const { authorization, permit2Authorization, signature } = payload;
+  if (authorization) {
+    const { from, to, value, validAfter, validBefore, nonce } = authorization;
+    const { v, r, s } = parseSignature(signature);
+    return encodeFunctionData({
+      abi: eip3009ABI.filter((one) => one.inputs.length === 9),
+      functionName: "transferWithAuthorization",
+      args: [from, to, value, validAfter, validBefore, nonce, Number(v), r, s],
+    });
+  }
+  const { from, permitted, nonce, deadline, witness } = permit2Authorization;
+  const transfer = { permitted, nonce, deadline };
+  const sponsored = extensions?.eip2612GasSponsoring?.info;
+  const charge = witness.facilitator ? [CHARGE] : [];
+  const abi = witness.facilitator ? x402UptoPermit2ProxyABI : x402ExactPermit2ProxyABI;
+  if (!sponsored?.signature) {
+    const args = [transfer, ...charge, from, witness, signature];
+    return encodeFunctionData({ abi, functionName: "settle", args });
+  }
+  const { v, r, s } = parseSignature(sponsored.signature);
+  const permit = { value: sponsored.amount, deadline: sponsored.deadline, r, s, v: Number(v) };
+  const args = [permit, transfer, ...charge, from, witness, signature];
+  return encodeFunctionData({ abi, functionName: "settleWithPermit", args });
 }
 
 const cases = {
@@ -54,5 +88,5 @@ const cases = {
   upto_permit_v2: await pay("upto_v2", 0n),
   exact_v1: await pay("exact_v1", 0n),
 };
-const golden = { now_s: NOW_S, nonce_byte: NONCE_BYTE, permit_nonce: 7, cases };
+const golden = { now_s: NOW_S, nonce_byte: NONCE_BYTE, charge: Number(CHARGE), permit_nonce: 7, cases };
 process.stdout.write(`${JSON.stringify(golden, null, 2)}\n`);

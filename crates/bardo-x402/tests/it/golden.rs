@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bardo_x402::evm::{B256, U256};
 use bardo_x402::payer::{PaymentOffers, Permit2Approval};
-use bardo_x402::token::PaymentToken;
+use bardo_x402::token::{PaymentToken, TokenAmount};
 use bardo_x402::verify::CheckedPayment;
 use bardo_x402::wire::{
     OfferedRequirement, PaymentPayload, TransferMethod, X402Version, decode_header,
@@ -21,6 +21,8 @@ use crate::fixed;
 struct Golden {
     now_s: u64,
     nonce_byte: u8,
+    /// What calldata charges under `upto`.
+    charge: Option<u64>,
     cases: BTreeMap<String, Case>,
 }
 
@@ -29,6 +31,8 @@ struct Case {
     offer: String,
     header: String,
     value: String,
+    /// The call that settles it, by the ABI of the official package.
+    calldata: Option<String>,
 }
 
 fn path(name: &str) -> PathBuf {
@@ -114,6 +118,16 @@ fn check(file: &str, cases: usize) {
         let verified = checked.verify(&fixed::KEY, &state).unwrap();
         assert_eq!(verified.payer(), fixed::payer().address(), "{name}");
         assert_eq!(verified.sends_permit(), has_permit, "{name}");
+
+        if let Some(calldata) = &case.calldata {
+            let amount = match requirement.method {
+                TransferMethod::Upto { .. } => TokenAmount::new(golden.charge.unwrap()),
+                TransferMethod::Exact | TransferMethod::ExactPermit2 => requirement.amount,
+            };
+            let call = verified.settlement(amount).unwrap();
+            let hex: String = call.data.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(*calldata, format!("0x{hex}"), "{name}");
+        }
 
         let nonce = B256::repeat_byte(golden.nonce_byte);
         let ours = sign(&case.offer, nonce, has_permit, golden.now_s);
