@@ -155,7 +155,7 @@ impl CheckedPayment {
     }
 }
 
-/// The domain in which the payment is signed: the token's, or that of Permit2.
+/// The domain of Permit2 on the chain of the token.
 fn permit2_domain(token: &PaymentToken) -> SigningDomain {
     crate::authorization::Permit2Transfer::domain(token.network().chain_id())
 }

@@ -5,6 +5,7 @@ use bardo_x402::refusal::PaymentRefusal;
 use bardo_x402::token::TokenAmount;
 use bardo_x402::verify::{PayerState, VerifiedPayment};
 use bardo_x402::wire::TransferMethod;
+use serde_json::json;
 
 use crate::fixed::{self, NOW_S};
 
@@ -100,6 +101,30 @@ fn exact_settles_the_price_and_no_other_amount() {
     assert_eq!(call.to, verified.token().address());
     assert_eq!(call.data[..4], [0xe3, 0xee, 0x16, 0x0e]);
     assert_eq!(call.from, None);
+}
+
+#[test]
+fn one_authorization_has_one_claim_however_it_is_written() {
+    let requirement = fixed::requirement(fixed::upto());
+    let mut payment = fixed::upto_with_permit();
+    let decimal = fixed::check(&payment, &requirement).unwrap().claim();
+    let hex = format!("0x{}", "11".repeat(32));
+    payment["payload"]["permit2Authorization"]["nonce"] = json!(hex);
+    assert_eq!(
+        fixed::check(&payment, &requirement).unwrap().claim(),
+        decimal
+    );
+
+    // A transfer that was sent in version 2 is sent again in version 1.
+    let version_two = fixed::exact();
+    let requirement = fixed::requirement(TransferMethod::Exact);
+    let first = fixed::check(&version_two, &requirement).unwrap().claim();
+    for network in ["base", "eip155:8453"] {
+        let payload = &version_two["payload"];
+        let again = json!({"x402Version": 1, "scheme": "exact", "network": network,
+            "payload": payload});
+        assert_eq!(fixed::check(&again, &requirement).unwrap().claim(), first);
+    }
 }
 
 #[test]
