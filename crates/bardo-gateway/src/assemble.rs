@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use bardo_engine::{Billing, Breaker, Deadlines, DefaultLimits, Resilience, SetupPolicy, Snapshot};
 use bardo_profile::MinPFallback;
-use bardo_providers::payment::{SandboxWallet, Wallet};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{
     BackendModels, BackendSpec, Catalog, ModelFilter, OwnerModel, RosterBuilder, Router, Terms,
@@ -29,7 +28,7 @@ use crate::config::{
     self, BACKENDS, BankrConfig, Config, DirectKey, DirectProvider, LimitsConfig, OwnerModelConfig,
     ProviderMode, ServiceConfig,
 };
-use crate::screens;
+use crate::{screens, wallet};
 
 /// The lists that backends gave of their models, by backend name.
 pub(crate) type LiveLists = HashMap<String, Vec<ModelEntry>>;
@@ -129,7 +128,7 @@ pub(crate) fn backends(config: &Config) -> Result<Vec<AssembledBackend>, String>
                 all.extend(made.map(|backend| backend.kept(private)));
             }
             "blockrun" => {
-                let config = providers.blockrun.clone();
+                let config = providers.blockrun.as_ref().map(ServiceConfig::from);
                 all.extend(service(Service::BlockRun, config)?);
             }
             "openrouter" => {
@@ -419,8 +418,8 @@ pub(crate) fn snapshot(
         deadlines: deadlines(config),
         max_attempts: config.upstream.max_attempts,
         resilience: resilience(config),
-        // Real payment comes with a wallet that holds money; until then only simulations are paid.
-        wallet: sandbox.then(|| Arc::new(SandboxWallet) as Arc<dyn Wallet>),
+        // A real server puts the wallet of its configuration here, which outlives reloads.
+        wallet: sandbox.then(wallet::simulated),
         sandbox,
         billing: Billing {
             // Checked when the configuration was read.

@@ -14,12 +14,12 @@ use serde_json::Value;
 
 pub(crate) use layers::{Layer, Layers, credentials};
 pub(crate) use raw::{
-    AlertsConfig, BACKENDS, BankrConfig, CacheConfig, ClickHouseConfig, Config, DirectKey,
-    DirectProvider, LangfuseConfig, LimitsConfig, ModeName, OtlpConfig, OwnerModelConfig,
-    PriceConfig, PrivyConfig, ProviderMode, RawAlertEvent, RawAuditMode, RawCacheScope, RawDomain,
-    RawDurability, RawMinPFallback, RawRegime, RawServer, RefusedPhrasesConfig,
-    SemanticCacheConfig, ServiceConfig, SharedConfig, StoreConfig, TelemetryConfig, VectorsConfig,
-    WebhookConfig, known_backend_beside, usd,
+    AlertsConfig, BACKENDS, BankrConfig, BlockRunConfig, CacheConfig, ClickHouseConfig, Config,
+    DirectKey, DirectProvider, LangfuseConfig, LimitsConfig, ModeName, OtlpConfig,
+    OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawAlertEvent, RawAuditMode,
+    RawCacheScope, RawDomain, RawDurability, RawMinPFallback, RawRegime, RawServer,
+    RefusedPhrasesConfig, SemanticCacheConfig, ServiceConfig, SharedConfig, StoreConfig,
+    TelemetryConfig, VectorsConfig, WebhookConfig, known_backend_beside, usd,
 };
 #[cfg(feature = "embedder")]
 pub(crate) use raw::{RawPooling, RawVectorEngine, SemanticModelConfig};

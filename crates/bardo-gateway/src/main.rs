@@ -54,6 +54,7 @@ mod vector_store;
 #[cfg(feature = "embedder")]
 mod vectors;
 mod venice;
+mod wallet;
 mod write_timeout;
 
 use std::process::ExitCode;

@@ -24,6 +24,8 @@ const EVERY: Duration = Duration::from_millis(500);
 const LISTENING_EVERY: Duration = Duration::from_secs(2);
 /// For how long another process is believed to have readers.
 const LISTENING_FOR: Duration = Duration::from_secs(6);
+/// How often a hint is repeated while its reason lasts, for processes that start meanwhile.
+const HINT_AGAIN: Duration = Duration::from_secs(5);
 /// Events of one message at most, and messages of one turn.
 const BATCH: usize = 500;
 const BATCHES: usize = 8;
@@ -154,7 +156,7 @@ impl Peer {
         if self.post(HEALTH, &message).await {
             let told = hints
                 .into_iter()
-                .map(|hint| (hint.backend, hint.model, now + hint.left));
+                .map(|hint| (hint.backend, hint.model, now + HINT_AGAIN));
             self.told.extend(told);
         }
     }

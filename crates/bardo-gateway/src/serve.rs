@@ -40,6 +40,7 @@ use crate::sink::{self, Sink};
 use crate::stores::ProcessStores;
 use crate::{
     bankr, cache_secret, caches, last_lists, notify, ops, peers, probe, simulation, stores, upkeep,
+    wallet,
 };
 
 /// A start waits this long for the prices of backends that callers are charged for.
@@ -119,14 +120,11 @@ fn serve(
     // A store that does not answer yet accepts no key either.
     let has_keys = || Ok(runtime()?.block_on(stored.exist()).unwrap_or(true));
     known_clients(&loaded.config, has_keys)?;
-    let snapshot = assemble::snapshot(
-        &loaded.config,
-        &backends,
-        &catalog,
-        &LiveLists::new(),
-        args.sandbox,
-    );
-    let edge = edge(&loaded, &stores, &stored, snapshot, &transport)
+    let lists = LiveLists::new();
+    let (config, sandbox) = (&loaded.config, args.sandbox);
+    let snapshot = assemble::snapshot(config, &backends, &catalog, &lists, sandbox);
+    let world = (snapshot, folder.path());
+    let edge = edge(&loaded, &stores, &stored, world, &transport)
         .map_err(|reason| loaded.refuse(&reason))?;
     let unpriced = assemble::unpriced(&edge.engine.snapshot());
     edge.metrics.unpriced_models(unpriced);
@@ -213,9 +211,16 @@ fn edge(
     loaded: &Loaded,
     stores: &ProcessStores,
     stored: &StoredKeys,
-    snapshot: Snapshot,
+    (mut snapshot, folder): (Snapshot, &std::path::Path),
     transport: &Transport,
 ) -> Result<Arc<Edge>, String> {
+    if let Some(wallet) = wallet::open(loaded.config.providers.blockrun.as_ref(), Some(folder))? {
+        tracing::info!(
+            address = wallet.address(),
+            "BlockRun is paid per call by the wallet"
+        );
+        snapshot.wallet = Some(wallet);
+    }
     let policy = policy(&loaded.config, stored.clone(), transport)?;
     let (metrics, bus) = (Arc::new(Metrics::new()), Bus::default());
     let counters = stores::limits(&loaded.config.limits)?;
@@ -530,7 +535,8 @@ impl ProcessState {
     }
 
     fn rebuild(&self, config: &Config, backends: &[AssembledBackend], lists: &LiveLists) {
-        let snapshot = assemble::snapshot(config, backends, &self.catalog, lists, self.sandbox);
+        let mut snapshot = assemble::snapshot(config, backends, &self.catalog, lists, self.sandbox);
+        snapshot.wallet = self.edge.engine.snapshot().wallet.clone();
         self.edge
             .metrics
             .unpriced_models(assemble::unpriced(&snapshot));

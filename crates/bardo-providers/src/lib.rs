@@ -9,6 +9,7 @@ pub mod endpoint;
 pub mod payment;
 pub mod provider;
 pub mod transport;
+pub mod wallet;
 
 mod anthropic;
 mod bankr;

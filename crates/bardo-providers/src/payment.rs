@@ -1,18 +1,16 @@
 //! The port through which a service that answers "402 Payment Required" gets paid (x402).
 //!
-//! The sandbox's wallet is here; one that holds real money is behind the same trait, elsewhere.
+//! [`crate::wallet`] has the wallet that holds a key.
 
 use std::pin::Pin;
 
 use bardo_types::model::Service;
 use bardo_types::money::MicroUsd;
 use bardo_types::secret::Secret;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use bardo_x402::payer::{ChosenOffer, OfferRefusal, PayerLimits, PaymentOffers};
+use bardo_x402::token::{PaymentToken, TokenAmount};
+use bardo_x402::wire::PaymentScheme;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use serde::Deserialize;
-use serde_json::json;
-use serde_json::value::RawValue;
 
 use crate::provider::provider;
 
@@ -21,12 +19,8 @@ pub const PAYMENT_REQUIRED: HeaderName = HeaderName::from_static("payment-requir
 /// Header of a payment, v2.
 pub const PAYMENT_SIGNATURE: HeaderName = HeaderName::from_static("payment-signature");
 
-/// Contracts of USDC by network. The domain of a signature comes from this table and never from an
-/// offer, so an unknown network or asset is refused.
-const USDC: [(&str, &str); 2] = [
-    ("eip155:8453", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
-    ("eip155:84532", "0x036CbD53842c5426634e7929541eC2318f3dCF7e"),
-];
+/// The longest time in seconds for which a payment is signed.
+const LONGEST_S: u64 = 3_600;
 
 /// Why the payment of an offer failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +39,21 @@ pub enum PaymentError {
         /// Largest amount that may be paid for the request.
         most: MicroUsd,
     },
+    /// The wallet has paid as much today as it may.
+    #[error(
+        "the wallet may pay {cap} USD a day, {spent} USD are spent today, and the offer is {amount} USD"
+    )]
+    DayCap {
+        /// Most that the wallet pays in a day (UTC).
+        cap: MicroUsd,
+        /// Amount that was signed today.
+        spent: MicroUsd,
+        /// Amount of the offer.
+        amount: MicroUsd,
+    },
+    /// The wallet cannot keep its count, and so must not pay.
+    #[error("the wallet cannot store what it spends: {0}")]
+    Uncounted(String),
     /// The price of the model is unknown, so there is no limit to hold an offer to.
     #[error("the payment offer cannot be checked: the price of the model is unknown")]
     Unpriced,
@@ -53,17 +62,34 @@ pub enum PaymentError {
     Late,
 }
 
+impl From<OfferRefusal> for PaymentError {
+    fn from(refusal: OfferRefusal) -> Self {
+        match refusal {
+            OfferRefusal::Malformed(_) => Self::Malformed,
+            OfferRefusal::TooDear { amount, most } => Self::TooDear {
+                amount: amount.to_usd(),
+                most: most.to_usd(),
+            },
+            OfferRefusal::Unacceptable => {
+                Self::Unacceptable("only the scheme `exact` with USDC on Base is supported")
+            }
+            OfferRefusal::Domain { .. } => {
+                Self::Unacceptable("the seller names another signing domain for USDC")
+            }
+        }
+    }
+}
+
 /// A payment that a service asks for, in USDC on a known network.
 #[derive(Debug, Clone)]
 pub struct PaymentOffer {
-    accepted: Box<RawValue>,
-    resource: Option<Box<RawValue>>,
-    requirement: Requirement,
-    amount: MicroUsd,
+    chosen: ChosenOffer,
+    network: String,
 }
 
 impl PaymentOffer {
-    /// Reads the first acceptable entry of the header `PAYMENT-REQUIRED`.
+    /// Reads the first acceptable entry of the header `PAYMENT-REQUIRED`. The domain of a signature
+    /// comes from a table of known tokens and never from an offer.
     ///
     /// # Errors
     /// When there is no offer, or no entry in USDC by the scheme `exact` on a known network.
@@ -71,42 +97,38 @@ impl PaymentOffer {
         let header = headers
             .get(PAYMENT_REQUIRED)
             .ok_or(PaymentError::Malformed)?;
-        let json = STANDARD
-            .decode(header.as_bytes())
-            .map_err(|_| PaymentError::Malformed)?;
-        let offer: Entries = serde_json::from_slice(&json).map_err(|_| PaymentError::Malformed)?;
-        let read = |raw: Box<RawValue>| {
-            let requirement: Requirement = serde_json::from_str(raw.get()).ok()?;
-            Some((raw, requirement))
-        };
-        let (accepted, requirement) = offer
-            .accepts
-            .into_iter()
-            .filter_map(read)
-            .find(|(_, requirement)| requirement.scheme == "exact" && requirement.is_usdc())
-            .ok_or(PaymentError::Unacceptable(
-                "only the scheme `exact` with USDC on Base is supported",
-            ))?;
-        // USDC has six decimals, so its smallest unit is one micro USD.
-        let amount = requirement.amount.parse().map(MicroUsd::new);
-        Ok(Self {
-            amount: amount.map_err(|_| PaymentError::Malformed)?,
-            accepted,
-            resource: offer.resource,
-            requirement,
-        })
+        let offers = PaymentOffers::read(Some(header.as_bytes()), b"");
+        let offers = offers.map_err(|_| PaymentError::Malformed)?;
+        let chosen = offers.choose(&PayerLimits {
+            tokens: vec![
+                PaymentToken::usdc_on_base(),
+                PaymentToken::usdc_on_base_sepolia(),
+            ],
+            schemes: vec![PaymentScheme::Exact],
+            most: TokenAmount::new(u64::MAX),
+            most_timeout_s: LONGEST_S,
+        })?;
+        let network = chosen.token().network().to_string();
+        Ok(Self { chosen, network })
     }
 
     /// Amount of the offer.
     #[must_use]
     pub fn amount(&self) -> MicroUsd {
-        self.amount
+        // USDC has six decimals, so its smallest unit is one micro USD.
+        self.chosen.amount().to_usd()
     }
 
     /// Network of the payment, by its CAIP-2 name.
     #[must_use]
     pub fn network(&self) -> &str {
-        &self.requirement.network
+        &self.network
+    }
+
+    /// The offer as the protocol has it, for wallets.
+    #[must_use]
+    pub fn chosen(&self) -> &ChosenOffer {
+        &self.chosen
     }
 }
 
@@ -139,87 +161,11 @@ pub trait Wallet: Send + Sync {
     fn pay<'a>(&'a self, offer: &'a PaymentOffer) -> PaymentFuture<'a>;
 }
 
-/// A wallet for simulated providers: its signatures have the right shape and move nothing.
-///
-/// It signs nothing that a chain would accept, so it can never spend against a real service.
-#[derive(Debug)]
-pub struct SandboxWallet;
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Entries {
-    accepts: Vec<Box<RawValue>>,
-    resource: Option<Box<RawValue>>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Requirement {
-    scheme: String,
-    network: String,
-    asset: String,
-    amount: String,
-    pay_to: String,
-    max_timeout_seconds: u64,
-}
-
-impl Requirement {
-    fn is_usdc(&self) -> bool {
-        USDC.iter().any(|(network, asset)| {
-            *network == self.network && asset.eq_ignore_ascii_case(&self.asset)
-        })
-    }
-}
-
-/// The most that one simulated call may cost.
-const SANDBOX_CAP: MicroUsd = MicroUsd::new(100_000_000);
-
-impl Wallet for SandboxWallet {
-    fn pay<'a>(&'a self, offer: &'a PaymentOffer) -> PaymentFuture<'a> {
-        Box::pin(std::future::ready(sign(offer)))
-    }
-}
-
-fn sign(offer: &PaymentOffer) -> Result<SignedPayment, PaymentError> {
-    let (requirement, amount) = (&offer.requirement, offer.amount);
-    if amount > SANDBOX_CAP {
-        let most = SANDBOX_CAP;
-        return Err(PaymentError::TooDear { amount, most });
-    }
-    let now = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
-    let reference = format!("0x{}{}", nonce(), nonce());
-    let payment = json!({
-        "x402Version": 2,
-        "payload": {
-            "authorization": {
-                "from": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
-                "to": requirement.pay_to,
-                "value": requirement.amount,
-                "validAfter": now.saturating_sub(600).to_string(),
-                "validBefore": (now + requirement.max_timeout_seconds).to_string(),
-                "nonce": reference,
-            },
-            "signature": format!("0x{}1c", "5a".repeat(64)),
-        },
-        "resource": offer.resource,
-        "accepted": offer.accepted,
-    });
-    let header = HeaderValue::from_str(&STANDARD.encode(payment.to_string()))
-        .map_err(|_| PaymentError::Malformed)?;
-    Ok(SignedPayment { header, reference })
-}
-
-/// 16 unpredictable bytes in hex, from the hasher keys that the standard library seeds randomly.
-fn nonce() -> String {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    let word = || RandomState::new().build_hasher().finish();
-    format!("{:016x}{:016x}", word(), word())
-}
-
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
     use super::*;
 
     fn offer(accepts: &str) -> HeaderMap {
@@ -232,7 +178,7 @@ mod tests {
         )])
     }
 
-    const EXACT: &str = r#"{"scheme":"exact","network":"eip155:8453","amount":"3660","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x3C44","maxTimeoutSeconds":300,"extra":{"name":"USD Coin","version":"2"}}"#;
+    const EXACT: &str = r#"{"scheme":"exact","network":"eip155:8453","amount":"3660","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC","maxTimeoutSeconds":300,"extra":{"name":"USD Coin","version":"2"}}"#;
 
     #[test]
     fn only_a_seller_that_has_no_key_of_ours_is_paid_per_call() {
@@ -241,22 +187,6 @@ mod tests {
         assert!(!check(Service::BlockRun, "brk_live_1"));
         assert!(!check(Service::Local, ""));
         assert!(!check(Service::Bankr, "bk_1"));
-    }
-
-    #[test]
-    fn an_exact_offer_is_paid_with_a_fresh_nonce_each_time() {
-        let offer = PaymentOffer::of(&offer(EXACT)).unwrap();
-        assert_eq!(offer.amount(), MicroUsd::new(3_660));
-        assert_eq!(offer.network(), "eip155:8453");
-        let pay = || sign(&offer).unwrap();
-        let paid = pay();
-        let json: serde_json::Value =
-            serde_json::from_slice(&STANDARD.decode(paid.header.as_bytes()).unwrap()).unwrap();
-        let authorization = &json["payload"]["authorization"];
-        assert_eq!(authorization["value"], "3660");
-        assert_eq!(authorization["nonce"], paid.reference);
-        assert_eq!(json["accepted"]["extra"]["name"], "USD Coin");
-        assert_ne!(pay(), pay());
     }
 
     #[test]
@@ -279,12 +209,5 @@ mod tests {
                 "{other}"
             );
         }
-    }
-
-    #[test]
-    fn the_sandbox_signs_nothing_above_its_cap() {
-        let dear = EXACT.replace("3660", "100000001");
-        let offer = PaymentOffer::of(&offer(&dear)).unwrap();
-        assert!(matches!(sign(&offer), Err(PaymentError::TooDear { .. })));
     }
 }

@@ -1,8 +1,11 @@
 //! x402 version 2 as a seller and a facilitator see it: what a payment must look like.
 //!
-//! Signatures are checked for shape alone, so that a test may pay without a wallet; an all-zero
-//! signature stands for one that does not verify.
+//! Signatures are checked as the contracts check them: the payer is who signed. A payer whose
+//! address ends in `dead` has no money, whatever it signs.
 
+use bardo_x402::authorization::{Permit2Transfer, Permit2Witness, TransferAuthorization};
+use bardo_x402::evm::{Address, B256, EvmSignature, U256};
+use bardo_x402::token::PaymentToken;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -76,7 +79,76 @@ pub(crate) fn check(
     if payer.address.to_lowercase().ends_with("dead") {
         return Err("insufficient_funds");
     }
+    let (payload, scheme) = (&payment["payload"], &requirement["scheme"]);
+    let (signed, refused) = match scheme.as_str() {
+        Some("upto") => (permit_digest(payload), "invalid_permit2_signature"),
+        _ => (
+            transfer_digest(payload),
+            "invalid_exact_evm_payload_signature",
+        ),
+    };
+    let signature = bytes(&payload["signature"]).and_then(|bytes| EvmSignature::parse(&bytes).ok());
+    let recovered = signed.zip(signature);
+    let recovered = recovered.and_then(|(digest, signature)| signature.recover(digest).ok());
+    if recovered != address(&payload_owner(payload)["from"]) || recovered.is_none() {
+        return Err(refused);
+    }
     Ok(payer)
+}
+
+/// The part of a payload that names the payer.
+fn payload_owner(payload: &Value) -> &Value {
+    match &payload["permit2Authorization"] {
+        Value::Null => &payload["authorization"],
+        permit => permit,
+    }
+}
+
+fn address(value: &Value) -> Option<Address> {
+    value.as_str()?.parse().ok()
+}
+
+fn number(value: &Value) -> Option<U256> {
+    U256::from_str_radix(value.as_str()?, 10).ok()
+}
+
+fn bytes(value: &Value) -> Option<Vec<u8>> {
+    let hex = value.as_str()?.strip_prefix("0x")?;
+    let pair = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
+    (0..hex.len()).step_by(2).map(pair).collect()
+}
+
+/// What the payer of an `exact` payment signs: a transfer of USDC (ERC-3009).
+fn transfer_digest(payload: &Value) -> Option<B256> {
+    let told = &payload["authorization"];
+    let signed = TransferAuthorization {
+        from: address(&told["from"])?,
+        to: address(&told["to"])?,
+        value: number(&told["value"])?,
+        valid_after: number(&told["validAfter"])?,
+        valid_before: number(&told["validBefore"])?,
+        nonce: told["nonce"].as_str()?.parse().ok()?,
+    };
+    Some(signed.digest(PaymentToken::usdc_on_base().domain()))
+}
+
+/// What the payer of an `upto` payment signs: a permission of Permit2.
+fn permit_digest(payload: &Value) -> Option<B256> {
+    let told = &payload["permit2Authorization"];
+    let signed = Permit2Transfer {
+        token: address(&told["permitted"]["token"])?,
+        amount: number(&told["permitted"]["amount"])?,
+        spender: address(&told["spender"])?,
+        nonce: number(&told["nonce"])?,
+        deadline: number(&told["deadline"])?,
+        witness: Permit2Witness {
+            to: address(&told["witness"]["to"])?,
+            facilitator: Some(address(&told["witness"]["facilitator"])?),
+            valid_after: number(&told["witness"]["validAfter"])?,
+        },
+    };
+    let chain_id = PaymentToken::usdc_on_base().network().chain_id();
+    Some(signed.digest(&Permit2Transfer::domain(chain_id)))
 }
 
 fn exact(
@@ -210,8 +282,10 @@ fn extends(given: &Value, wanted: &Value) -> bool {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::*;
+    use bardo_x402::evm::Signer;
     use serde_json::json;
+
+    use super::*;
 
     pub(crate) fn requirement(amount: &str) -> Value {
         json!({ "scheme": "exact", "network": NETWORK, "amount": amount, "asset": USDC,
@@ -219,10 +293,20 @@ pub(crate) mod tests {
             "extra": { "name": "USD Coin", "version": "2" } })
     }
 
+    /// A public test key.
+    const KEY: &str = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
+
     /// A payment that fits a requirement.
     pub(crate) fn payment(requirement: &Value, nonce: char, now_s: u64) -> Value {
+        let mut paid = unsigned(requirement, nonce, now_s);
+        let digest = transfer_digest(&paid["payload"]).expect("it is complete");
+        let signature = Signer::from_hex(KEY).expect("a key").sign(digest);
+        paid["payload"]["signature"] = json!(signature.to_string());
+        paid
+    }
+
+    fn unsigned(requirement: &Value, nonce: char, now_s: u64) -> Value {
         json!({ "x402Version": 2, "accepted": requirement, "payload": {
-            "signature": format!("0x{}", "ab".repeat(65)),
             "authorization": {
                 "from": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "to": requirement["payTo"],
                 "value": requirement["amount"], "validAfter": "0",
@@ -272,6 +356,16 @@ pub(crate) mod tests {
             (
                 "/payload/signature",
                 json!(format!("0x{}", "0".repeat(130))),
+                "invalid_exact_evm_payload_signature",
+            ),
+            (
+                "/payload/signature",
+                json!(format!("0x{}1c", "5a".repeat(64))),
+                "invalid_exact_evm_payload_signature",
+            ),
+            (
+                "/payload/authorization/from",
+                json!("0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"),
                 "invalid_exact_evm_payload_signature",
             ),
             (

@@ -133,4 +133,24 @@ impl AgentDelegation {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use alloy_primitives::keccak256;
+
+    use super::*;
+
+    #[test]
+    fn the_type_hashes_are_those_of_the_types() {
+        for (hash, text) in [
+            (
+                GATEWAY_REQUEST,
+                "GatewayRequest(string audience,string agentRegistry,uint256 agentId,address wallet,string method,string path,bytes32 bodyHash,bytes32 nonce,uint256 issuedAt,uint256 expiresAt)",
+            ),
+            (
+                AGENT_DELEGATION,
+                "AgentDelegation(string audience,string agentRegistry,uint256 agentId,address owner,address delegate,bytes32 scope,uint256 maxSpend,bytes32 nonce,uint256 notBefore,uint256 expiresAt)",
+            ),
+        ] {
+            assert_eq!(hash, keccak256(text));
+        }
+    }
+}

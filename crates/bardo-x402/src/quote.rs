@@ -276,6 +276,3 @@ impl QuoteBytes<'_> {
         Some(*taken)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -44,7 +44,8 @@ const EDGES: &[(&str, Allowed)] = &[
     ("bardo-testkit", Allowed::Any),
     (
         "bardo-providers",
-        Allowed::Only(&["bardo-types", "bardo-wire", "bardo-router"]),
+        // The last signs payments to providers.
+        Allowed::Only(&["bardo-types", "bardo-wire", "bardo-router", "bardo-x402"]),
     ),
     (
         "bardo-engine",
@@ -64,7 +65,8 @@ const EDGES: &[(&str, Allowed)] = &[
     // The vocabulary alone: what runs inside an agent speaks to the gateway over HTTP. The rest is
     // for its tests and examples.
     ("golem-inference", Allowed::Any),
-    ("bardo-sandbox", Allowed::Only(&[])),
+    // Simulated sellers verify payments.
+    ("bardo-sandbox", Allowed::Only(&["bardo-x402"])),
     (
         "bardo-fuzz",
         // The last for its tests alone.

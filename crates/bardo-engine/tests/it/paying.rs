@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bardo_engine::Snapshot;
-use bardo_providers::payment::{PaymentFuture, PaymentOffer, SandboxWallet, Wallet};
+use bardo_providers::payment::{PaymentFuture, PaymentOffer, Wallet};
+use bardo_providers::wallet::{KeyWallet, WalletCaps};
 use bardo_providers::{BaseUrl, Endpoint, EndpointConfig};
 use bardo_router::{
     BackendModels, BackendSpec, Catalog, ModelFilter, Policy, RosterBuilder, Router,
@@ -18,14 +19,28 @@ use serde_json::Value;
 use crate::purse::{PRICE, Purse};
 use crate::world::{prompt, world};
 
+/// A public test key.
+const KEY: &str = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
+
 /// A wallet that counts its signatures.
-#[derive(Default)]
-struct Counts(AtomicU32);
+struct Counts(AtomicU32, KeyWallet);
+
+impl Default for Counts {
+    fn default() -> Self {
+        let caps = WalletCaps {
+            call: MicroUsd::MAX,
+            day: MicroUsd::MAX,
+        };
+        let networks = vec!["eip155:8453".to_owned()];
+        let wallet = KeyWallet::new(KEY, caps, networks, None).expect("a key");
+        Self(AtomicU32::default(), wallet)
+    }
+}
 
 impl Wallet for Counts {
     fn pay<'a>(&'a self, offer: &'a PaymentOffer) -> PaymentFuture<'a> {
         self.0.fetch_add(1, Ordering::Relaxed);
-        SandboxWallet.pay(offer)
+        self.1.pay(offer)
     }
 }
 

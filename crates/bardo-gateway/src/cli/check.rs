@@ -16,7 +16,7 @@ use crate::assemble::{self, LiveLists, names};
 use crate::auth::Privy;
 use crate::config::{self, Config};
 use crate::stores::DataFolderKind;
-use crate::{embedding, serve, stores, unbilled, vector_store};
+use crate::{embedding, serve, stores, unbilled, vector_store, wallet};
 
 /// Options of `check`.
 #[derive(Args)]
@@ -40,6 +40,7 @@ fn refused(config: &Config) -> Vec<String> {
         stores::limits(&config.limits).err(),
         stores::shared_answers(&config.cache).err(),
         stores::shared_values(&config.shared).err(),
+        wallet::open(config.providers.blockrun.as_ref(), None).err(),
         vector_store::shared_questions(
             &config.cache,
             &Transport::new(config.upstream.connect_timeout.0),

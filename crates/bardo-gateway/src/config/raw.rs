@@ -38,7 +38,9 @@ pub(crate) use self::price::PriceConfig;
 use self::privacy::Privacy;
 use self::profile::ProfileConfig;
 use self::providers::Providers;
-pub(crate) use self::providers::{BankrConfig, DirectKey, DirectProvider, ServiceConfig};
+pub(crate) use self::providers::{
+    BankrConfig, BlockRunConfig, DirectKey, DirectProvider, ServiceConfig,
+};
 use self::routing::RawRouting;
 pub(crate) use self::screening::RefusedPhrasesConfig;
 use self::screening::Screening;

@@ -52,6 +52,22 @@ impl StartOnly {
             ),
             ("alerts", shown(&written["alerts"])),
             (
+                "providers.blockrun.wallet_key",
+                shown(&written["providers"]["blockrun"]["wallet_key"]),
+            ),
+            (
+                "providers.blockrun.wallet_network",
+                shown(&written["providers"]["blockrun"]["wallet_network"]),
+            ),
+            (
+                "providers.blockrun.wallet_max_per_call_usd",
+                shown(&written["providers"]["blockrun"]["wallet_max_per_call_usd"]),
+            ),
+            (
+                "providers.blockrun.wallet_max_per_day_usd",
+                shown(&written["providers"]["blockrun"]["wallet_max_per_day_usd"]),
+            ),
+            (
                 "upstream.connect_timeout",
                 debug(&upstream.connect_timeout.0),
             ),

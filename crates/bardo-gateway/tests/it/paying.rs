@@ -21,3 +21,4 @@ mod spend;
 pub(crate) mod till;
 mod unknown;
 mod verbs;
+mod wallet;

@@ -14,8 +14,12 @@ const SECRET: &str = "an operator's secret of more than thirty-two bytes";
 
 /// A gateway that shares its state through this Redis, which it has reached.
 fn gateway(sandbox: &Sandbox, redis: &RedisServer) -> Gateway {
+    sharing(makers(sandbox), redis)
+}
+
+fn sharing(config: Value, redis: &RedisServer) -> Gateway {
     let shared = json!({ "redis_url": redis.url(), "redis_key": SECRET });
-    let gateway = Gateway::start(&with(makers(sandbox), "shared", shared));
+    let gateway = Gateway::start(&with(config, "shared", shared));
     eventually("Redis is reached", || {
         let status = Request::get("/status").send(gateway.admin).json();
         (status["shared"]["mode"] == "up").then_some(())
@@ -170,16 +174,9 @@ fn a_stored_response_is_continued_at_another_gateway_by_its_own_caller_alone() {
     let (sandbox, redis) = (Sandbox::start(), RedisServer::start().expect("Redis"));
     let keys = ["alice", "bob"].map(|name| (name, format!("bardo_sk_{name}_0123456789abcdef")));
     let open = || {
-        let shared = json!({ "redis_url": redis.url(), "redis_key": SECRET });
         let keys = keys.iter().map(|(id, key)| json!({ "id": id, "key": key }));
         let auth = json!({ "keys": keys.collect::<Vec<_>>() });
-        let config = with(with(makers(&sandbox), "shared", shared), "auth", auth);
-        let gateway = Gateway::start(&config);
-        eventually("Redis is reached", || {
-            let status = Request::get("/status").send(gateway.admin).json();
-            (status["shared"]["mode"] == "up").then_some(())
-        });
-        gateway
+        sharing(with(makers(&sandbox), "auth", auth), &redis)
     };
     let (here, there) = (open(), open());
     let ask = |gateway: &Gateway, who: usize, body: &Value| {
@@ -214,9 +211,7 @@ fn a_backend_that_fails_at_one_gateway_is_called_last_at_another() {
     config["providers"]["openrouter"] = first;
     config["upstream"]["breaker"]["enabled"] = json!(true);
     config["inference"]["provider_order"] = json!(["openrouter", "direct"]);
-    let shared = json!({ "redis_url": redis.url(), "redis_key": SECRET });
-    let config = with(config, "shared", shared);
-    let (here, there) = (Gateway::start(&config), Gateway::start(&config));
+    let (here, there) = (sharing(config.clone(), &redis), sharing(config, &redis));
     let body = scripted(Caller::Chat, "from the second backend", false);
     let request = Request::json(Caller::Chat.path(), &body);
     let circuits =

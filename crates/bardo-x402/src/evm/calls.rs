@@ -182,6 +182,3 @@ pub fn number(returned: &[u8]) -> Option<U256> {
     let word: &[u8; WORD] = returned.try_into().ok()?;
     Some(U256::from_be_bytes(*word))
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,11 +6,14 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod calls;
 mod fields;
 mod fixed;
 mod golden;
+mod identity;
 mod mutation;
 mod payer;
 mod proof;
+mod quote;
 mod state;
 mod wire;

@@ -171,3 +171,16 @@ fn a_malformed_member_is_named() {
     );
     assert!(refusal("/accepted", Value::Null).contains("`accepted`: is missing"));
 }
+
+#[test]
+fn each_version_has_its_headers() {
+    use bardo_x402::wire::{
+        PAYMENT_RESPONSE, PAYMENT_SIGNATURE, X_PAYMENT, X_PAYMENT_RESPONSE, X402Version,
+    };
+    let headers = |version: X402Version| (version.payment_header(), version.receipt_header());
+    assert_eq!(headers(X402Version::V1), (X_PAYMENT, X_PAYMENT_RESPONSE));
+    assert_eq!(
+        headers(X402Version::V2),
+        (PAYMENT_SIGNATURE, PAYMENT_RESPONSE)
+    );
+}

@@ -16,7 +16,7 @@ use super::{PriceConfig, optional_secret};
 pub(crate) struct Providers {
     /// BlockRun. With the `brk_` key of an account it uses the credit of the account; without a key
     /// it is paid per call (x402).
-    pub(crate) blockrun: Option<ServiceConfig>,
+    pub(crate) blockrun: Option<BlockRunConfig>,
     /// The backend OpenRouter.
     pub(crate) openrouter: Option<OpenRouterConfig>,
     /// The backend Venice.
@@ -80,6 +80,45 @@ macro_rules! backend_config {
 backend_config! {
     /// Settings of one backend.
     ServiceConfig {}
+}
+
+backend_config! {
+    /// Settings of BlockRun.
+    BlockRunConfig {
+        /// Private key of the wallet that pays per call, 64 hex digits: `env:NAME` or `file:PATH`.
+        #[serde(default, deserialize_with = "optional_secret")]
+        #[schemars(with = "Option<String>")]
+        wallet_key: Option<Secret>,
+        /// Most that one call may cost, in USD. Default: 1.
+        #[schemars(with = "Option<f64>")]
+        wallet_max_per_call_usd: Option<serde_json::Number>,
+        /// Most that the wallet signs in a day (UTC), in USD. Default: 10.
+        #[schemars(with = "Option<f64>")]
+        wallet_max_per_day_usd: Option<serde_json::Number>,
+        /// Network that it pays on: `base` or `base-sepolia`. Default: `base`.
+        wallet_network: Option<WalletNetwork>,
+    }
+}
+
+/// A network that a wallet pays on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum WalletNetwork {
+    /// The network Base.
+    #[default]
+    Base,
+    /// The test network of Base.
+    BaseSepolia,
+}
+
+impl WalletNetwork {
+    /// The CAIP-2 name.
+    pub(crate) const fn caip2(self) -> &'static str {
+        match self {
+            Self::Base => "eip155:8453",
+            Self::BaseSepolia => "eip155:84532",
+        }
+    }
 }
 
 backend_config! {

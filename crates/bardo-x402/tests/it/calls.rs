@@ -1,8 +1,17 @@
-use alloy_primitives::{hex, keccak256};
+//! Calldata of the contracts, against selectors and layouts that other tools compute.
 
-use super::*;
-use crate::authorization::{EXACT_PROXY, PERMIT2, Permit2Witness, UPTO_PROXY};
-use crate::evm::Signer;
+use alloy_primitives::{hex, keccak256};
+use bardo_x402::authorization::{
+    EXACT_PROXY, PERMIT2, Permit2Transfer, Permit2Witness, TokenPermit, TransferAuthorization,
+    UPTO_PROXY,
+};
+use bardo_x402::evm::calls::*;
+use bardo_x402::evm::{Address, B256, EvmSignature, Signer, U256};
+
+/// Bytes of a word of the ABI.
+const WORD: usize = 32;
+/// What a contract answers that takes a signature (ERC-1271).
+const IS_VALID_SIGNATURE: [u8; 4] = [0x16, 0x26, 0xba, 0x7e];
 
 fn selector(signature: &str) -> [u8; 4] {
     keccak256(signature)[..4].try_into().unwrap()
@@ -158,7 +167,7 @@ fn views_are_called_by_their_selectors() {
         &[one, &[7]],
     );
     check(
-        &super::transfer(account(1), U256::from(7)),
+        &transfer(account(1), U256::from(7)),
         "transfer(address,uint256)",
         &[one, &[7]],
     );

@@ -1,6 +1,11 @@
-use alloy_primitives::B256;
+//! Quotes: bound to a request, to a price and to a time.
 
-use super::*;
+use bardo_x402::evm::*;
+use bardo_x402::quote::*;
+use bardo_x402::token::*;
+use bardo_x402::wire::*;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 const NOW: u64 = 1_800_000_000;
 
@@ -86,7 +91,7 @@ fn other_text_is_no_quote() {
         &text[1..],
         &format!("{text}A"),
         &format!("{text}="),
-        &"*".repeat(TEXT),
+        &"*".repeat(text.len()),
     ] {
         let refused = key().read(text, request(), NOW);
         assert_eq!(refused, Err(QuoteRefusal::Malformed), "{text}");

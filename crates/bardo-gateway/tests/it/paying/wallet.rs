@@ -1,0 +1,105 @@
+//! A wallet of the operator's that pays BlockRun per call. The seller verifies its signatures.
+
+use serde_json::{Value, json};
+
+use crate::http::{Answer, Request};
+use crate::rig::{Folder, Gateway, Sandbox, command, config, with};
+use crate::sse::Caller;
+
+/// A public test key and its address.
+const KEY: &str = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
+const ADDRESS: &str = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+
+fn blockrun(sandbox: &Sandbox, more: Value) -> Value {
+    let mut all = config(&[]);
+    all["providers"]["blockrun"] =
+        json!({ "base_url": sandbox.at("/blockrun/api/v1"), "wallet_key": KEY });
+    with(all, "providers.blockrun", more)
+}
+
+fn ask(gateway: &Gateway) -> Answer {
+    let body = Caller::Chat.request("claude-sonnet-5", "Hello", false);
+    gateway.send(&Request::json(Caller::Chat.path(), &body))
+}
+
+#[test]
+fn each_call_is_paid_with_a_genuine_signature_and_is_in_the_receipt() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&blockrun(&sandbox, json!({})));
+    for caller in Caller::ALL {
+        for stream in [false, true] {
+            let body = caller.request("claude-sonnet-5", "Hello", stream);
+            let answer = gateway.send(&Request::json(caller.path(), &body));
+            assert_eq!(answer.status(), 200, "{caller:?}: {}", answer.text());
+            let id = answer.header("x-bardo-request-id").expect("an id");
+            let receipt = gateway
+                .send(&Request::get(&format!("/v1/receipts/{id}")))
+                .json();
+            let paid = &receipt["attempts"][0]["payment"];
+            assert_eq!(paid["network"], "eip155:8453", "{receipt}");
+            assert!(
+                paid["reference"]
+                    .as_str()
+                    .is_some_and(|nonce| nonce.len() == 66)
+            );
+        }
+    }
+    let log = gateway.log();
+    assert!(log.contains(ADDRESS), "the log names the wallet");
+    assert!(!log.contains(&KEY[2..]), "the log has the key");
+}
+
+#[test]
+fn a_wallet_pays_no_more_than_its_caps() {
+    let sandbox = Sandbox::start();
+    for (cap, told) in [
+        (
+            "wallet_max_per_call_usd",
+            "is above the limit of 0.000001 USD",
+        ),
+        (
+            "wallet_max_per_day_usd",
+            "the wallet may pay 0.000001 USD a day",
+        ),
+    ] {
+        let gateway = Gateway::start(&blockrun(&sandbox, json!({ cap: 0.000_001 })));
+        let answer = ask(&gateway);
+        assert!(answer.status() >= 400, "{cap}: {}", answer.text());
+        let log = gateway.log();
+        assert!(log.contains(told), "{cap}: {log}");
+    }
+}
+
+#[test]
+fn a_wallet_for_the_test_network_does_not_pay_on_the_real_one() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&blockrun(
+        &sandbox,
+        json!({ "wallet_network": "base-sepolia" }),
+    ));
+    assert!(ask(&gateway).status() >= 400);
+}
+
+#[test]
+fn settings_that_mean_nothing_are_refused_without_the_key() {
+    let sandbox = Sandbox::start();
+    for (more, told) in [
+        (
+            json!({ "wallet_key": "0x1234" }),
+            "`providers.blockrun.wallet_key`: a private key is 32 bytes",
+        ),
+        (json!({ "api_key": "brk_live_1" }), "keep one"),
+        (
+            json!({ "wallet_max_per_day_usd": -1 }),
+            "wallet_max_per_day_usd",
+        ),
+    ] {
+        let folder = Folder::new();
+        let file = folder.write("bardo.json", &blockrun(&sandbox, more).to_string());
+        let mut serve = command(&folder);
+        serve.args(["serve", "--config"]).arg(file);
+        let refused = Gateway::refusal(&folder, serve);
+        assert!(refused.contains(told), "{told}: {refused}");
+        assert!(!refused.contains(&KEY[2..]));
+    }
+}
