@@ -31,6 +31,7 @@ macro_rules! cases {
 }
 
 mod caps;
+mod claims;
 mod deposits;
 mod holds;
 mod receipts;
@@ -43,6 +44,7 @@ use std::sync::Arc;
 
 use crate::port::{Ledger, LedgerFuture};
 
+pub use self::claims::{CLAIM_CASES, ClaimCase};
 pub use self::rig::{block_on, join_all};
 
 /// One claim about a store.

@@ -7,7 +7,7 @@
 //!
 //! [`Book`] is the state machine. Stores implement the ports [`Funds`], [`Holds`], [`Accounts`],
 //! [`Receipts`] and [`ReceiptSeries`], whose sum is [`Ledger`]; [`MemoryLedger`] is the plainest store, and
-//! `contract` (a feature) the suite that all of them pass.
+//! `contract` (a feature) the suite that all of them pass. [`claims`] keeps what callers pay on a chain.
 
 #![deny(clippy::float_arithmetic)]
 
@@ -15,6 +15,7 @@ mod bill;
 mod book;
 pub mod budget;
 mod caps;
+pub mod claims;
 mod command;
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
