@@ -5,6 +5,7 @@
 //! `bardo-access` and `bardo-cache`, and one contract suite runs against each. Start from
 //! [`sqlite::SqliteStore`].
 
+mod claim_columns;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "redis")]

@@ -19,6 +19,7 @@
 mod apply;
 mod caps;
 mod changes;
+mod claims;
 mod drill;
 mod entry;
 mod error;

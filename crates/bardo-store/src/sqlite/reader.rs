@@ -1,6 +1,6 @@
-//! The thread that reads, so that a long look never holds up the writer.
+//! Threads that read, so that a long look never holds up the writer, and one that changes claims.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
@@ -9,20 +9,23 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::error::{gone, store_error};
-use super::schema::{Tuning, open_reader};
+use super::schema::{Tuning, open_reader, open_writer};
 
 /// Looks that wait; one more is refused.
 const QUEUE: usize = 1024;
 
+type OpenConnection = fn(&Path, Tuning) -> Result<Connection, StoreError>;
 type ReadJob = Box<dyn FnOnce(Result<&mut Connection, StoreError>) + Send>;
 
-/// Runs closures over read-only connections, one after the other on each.
+/// Runs closures over connections, one after the other on each.
 #[derive(Debug)]
 pub(super) struct Readers {
     /// Short looks: one row, one account.
     short: Worker,
     /// Long ones: sums over receipts, verification.
     long: Worker,
+    /// Changes of claims, on a connection that writes.
+    change: Worker,
 }
 
 /// How long a look takes, as far as can be told.
@@ -32,6 +35,8 @@ pub(super) enum Length {
     Short,
     /// The query may read whole tables.
     Long,
+    /// The job is a short transaction that writes.
+    Change,
 }
 
 #[derive(Debug)]
@@ -43,8 +48,9 @@ struct Worker {
 impl Readers {
     pub(super) fn start(path: PathBuf, tuning: Tuning) -> std::io::Result<Self> {
         Ok(Self {
-            short: Worker::start("ledger-read", path.clone(), tuning)?,
-            long: Worker::start("ledger-sum", path, tuning)?,
+            short: Worker::start("ledger-read", path.clone(), tuning, read_only)?,
+            long: Worker::start("ledger-sum", path.clone(), tuning, read_only)?,
+            change: Worker::start("ledger-claims", path, tuning, writing)?,
         })
     }
 
@@ -57,6 +63,7 @@ impl Readers {
         let worker = match length {
             Length::Short => &self.short,
             Length::Long => &self.long,
+            Length::Change => &self.change,
         };
         let (answer, answered) = oneshot::channel();
         worker.send(Box::new(move |connection| {
@@ -70,11 +77,16 @@ impl Readers {
 }
 
 impl Worker {
-    fn start(name: &str, path: PathBuf, tuning: Tuning) -> std::io::Result<Self> {
+    fn start(
+        name: &str,
+        path: PathBuf,
+        tuning: Tuning,
+        open: OpenConnection,
+    ) -> std::io::Result<Self> {
         let (looks, waiting) = sync_channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || read(&path, tuning, &waiting))?;
+            .spawn(move || serve(&path, tuning, open, &waiting))?;
         Ok(Self {
             looks: Some(looks),
             thread: Some(thread),
@@ -104,14 +116,14 @@ impl Drop for Worker {
 
 /// Serves until the sender is gone. The connection is opened when it is first needed, and again
 /// after a failure to open, so that a store that comes back is used again.
-fn read(path: &std::path::Path, tuning: Tuning, looks: &Receiver<ReadJob>) {
+fn serve(path: &Path, tuning: Tuning, opens: OpenConnection, looks: &Receiver<ReadJob>) {
     let mut open: Option<Connection> = None;
     while let Ok(look) = looks.recv() {
         if open.is_none() {
-            match open_reader(path, tuning) {
+            match opens(path, tuning) {
                 Ok(connection) => open = Some(connection),
                 Err(error) => {
-                    look(Err(store_error(&error)));
+                    look(Err(error));
                     continue;
                 }
             }
@@ -120,4 +132,12 @@ fn read(path: &std::path::Path, tuning: Tuning, looks: &Receiver<ReadJob>) {
             look(Ok(connection));
         }
     }
+}
+
+fn read_only(path: &Path, tuning: Tuning) -> Result<Connection, StoreError> {
+    open_reader(path, tuning).map_err(|error| store_error(&error))
+}
+
+fn writing(path: &Path, tuning: Tuning) -> Result<Connection, StoreError> {
+    open_writer(path, tuning).map_err(|error| StoreError::Unavailable(error.to_string()))
 }
