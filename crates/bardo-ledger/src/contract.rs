@@ -44,7 +44,7 @@ use std::sync::Arc;
 
 use crate::port::{Ledger, LedgerFuture};
 
-pub use self::claims::{CLAIM_CASES, ClaimCase};
+pub use self::claims::{CLAIM_CASES, ClaimCase, ClaimHistory};
 pub use self::rig::{block_on, join_all};
 
 /// One claim about a store.

@@ -1,6 +1,7 @@
 //! Claims on signed authorizations: one service, one settlement, and debts that block.
 
 mod claiming;
+mod history;
 mod rig;
 mod settling;
 mod transfers;
@@ -8,6 +9,7 @@ mod transfers;
 use std::sync::Arc;
 
 use self::claiming::*;
+pub use self::history::ClaimHistory;
 use self::rig::ClaimRig;
 use self::settling::*;
 use self::transfers::*;

@@ -2,6 +2,7 @@
 
 mod billing;
 mod chance;
+mod claims;
 mod conservation;
 mod month;
 mod now;
