@@ -9,6 +9,7 @@
 //! and `LISTEN` belong to sessions.
 
 mod arguments;
+mod claims;
 mod failure;
 mod keys;
 mod ledger;

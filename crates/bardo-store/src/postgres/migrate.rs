@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0008_receipts_of_all.sql"),
     include_str!("migrations/0009_prompt_caches.sql"),
     include_str!("migrations/0010_series.sql"),
+    include_str!("migrations/0011_claims.sql"),
 ];
 
 /// Held while steps are taken, so that processes that start together take them once: `BRDO`.

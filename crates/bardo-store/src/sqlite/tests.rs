@@ -1,5 +1,6 @@
 //! The contract over fresh files, and what only a file can do to it.
 
+mod claims;
 mod contract;
 mod crash;
 mod failures;

@@ -2,6 +2,7 @@
 //!
 //! The futures are driven without any runtime: connections live on a thread of the store's own.
 
+mod claims;
 mod crash;
 mod histories;
 mod keys;

@@ -41,14 +41,3 @@ fn the_store_keeps_the_contract_for_many_accounts_at_once() {
     });
     check_verify(&*store);
 }
-
-#[test]
-fn the_store_keeps_the_contract_of_claims() {
-    let folder = Folder::new();
-    let store = folder.serve();
-    for case in contract::CLAIM_CASES {
-        println!("{}", case.name);
-        contract::block_on(case.run(Arc::clone(&store) as _, Arc::clone(&store) as _));
-    }
-    check_verify(&*store);
-}

@@ -34,6 +34,12 @@ fn a_schema_of_a_newer_version_is_left_alone() {
 /// Takes the schema back to before receipts had subsystems and sessions.
 pub(super) const WITHOUT_RECEIPTS_OF_ALL: &str = "
     DELETE FROM bardo.schema WHERE version >= 8;
+    DROP FUNCTION bardo.commit_claim;
+    DROP FUNCTION bardo.put_chain_deposit;
+    DROP FUNCTION bardo.swap_chain_value;
+    DROP TABLE bardo.claims, bardo.wallets, bardo.claim_transactions, bardo.chain_deposits,
+        bardo.chain_values;
+    DROP SEQUENCE bardo.claims_no_seq;
     DROP TRIGGER receipts_that_change_are_counted_again ON bardo.receipts;
     DROP FUNCTION bardo.receipt_changed;
     DROP FUNCTION bardo.series_ready;
