@@ -6,6 +6,7 @@ use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::money::MicroUsd;
 
 use super::key::{AuthorizationKey, ChainAddress, ChainHash, WalletId, from_hex};
+use super::step::DebtEnd;
 
 macro_rules! named {
     ($($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident $text:literal)* })*) => {$(
@@ -239,11 +240,13 @@ impl ClaimRecord {
     }
 
     /// The part of the settled amount that the answer costs; the rest stays with the account. Zero
-    /// where the debt was paid before the chain settled after all.
+    /// where the account paid the debt before the chain settled after all.
     #[must_use]
     pub fn capture(&self) -> MicroUsd {
+        let end = self.debt_end.as_deref();
+        let was_paid = end.is_some_and(|end| end.starts_with(DebtEnd::PAID));
         match &self.settlement {
-            Some(settlement) if self.debt_end.is_none() => self.used.min(settlement.amount),
+            Some(settlement) if !was_paid => self.used.min(settlement.amount),
             _ => MicroUsd::ZERO,
         }
     }

@@ -43,9 +43,12 @@ pub enum DebtEnd {
 }
 
 impl DebtEnd {
+    /// The beginning of the text of a debt that was paid.
+    pub(super) const PAID: &str = "paid:";
+
     fn text(&self) -> String {
         match self {
-            Self::Paid { reference } => format!("paid:{reference}"),
+            Self::Paid { reference } => format!("{}{reference}", Self::PAID),
             Self::WrittenOff { reason } => format!("written_off:{reason}"),
         }
     }
@@ -290,10 +293,8 @@ fn served(mut next: ClaimRecord, used: MicroUsd, now_ms: u64) -> StepDecision {
 }
 
 fn release(next: &ClaimRecord) -> StepDecision {
-    let is_untouched = next.service == ServiceStage::Pending
-        && next.stage == ClaimStage::Claimed
-        && next.transactions.is_empty();
-    if is_untouched {
+    // With the first transaction, the stage is another one.
+    if next.service == ServiceStage::Pending && next.stage == ClaimStage::Claimed {
         Ok(StepOutcome::Removed)
     } else {
         out_of_order(next)

@@ -62,6 +62,7 @@ claim_cases! {
     a_claim_is_served_once
     exposure_is_capped_and_rises_with_payments
     a_released_claim_is_free_again
+    only_what_is_over_is_pruned
     what_is_owed_is_settled_and_booked
     an_exact_payment_leaves_credit
     nothing_owed_is_void_until_pruned
@@ -70,7 +71,9 @@ claim_cases! {
     a_late_settlement_ends_the_debt
     a_reorganization_undoes_a_settlement
     due_claims_go_to_one_settler
+    a_payment_sent_by_another_waits_for_the_answer
     a_row_comes_back_as_it_was
+    a_change_of_rows_that_changed_is_refused
     claims_are_listed_in_pages
     transfers_are_credited_once
     a_settlement_is_no_transfer

@@ -127,6 +127,30 @@ pub(super) async fn a_released_claim_is_free_again(rig: ClaimRig) {
     rig.audit().await;
 }
 
+pub(super) async fn only_what_is_over_is_pruned(rig: ClaimRig) {
+    rig.served(1, 50, 50).await;
+    let lease = rig.lease(1).await;
+    rig.stepped(1, &lease, rig.send(1)).await;
+    let settled = rig.stepped(1, &lease, rig.settle(1, 50)).await;
+    rig.book(&settled).await;
+    rig.served(2, 50, 50).await;
+    rig.claimed(&rig.command(3, 50)).await;
+    rig.served(4, 50, 50).await;
+    let lease = rig.lease(4).await;
+    let reason = "gone".to_owned();
+    rig.stepped(4, &lease, ClaimStep::Fail { reason }).await;
+    let store = rig.book.store();
+    store
+        .prune_claims(DEADLINE_S + 1)
+        .await
+        .expect("the store works");
+    for number in 1..=4 {
+        let view = store.view(&rig.key(number)).await.expect("the store works");
+        assert!(view.claim.is_some(), "{number}");
+    }
+    rig.audit().await;
+}
+
 pub(super) async fn what_is_owed_is_settled_and_booked(rig: ClaimRig) {
     let owed = rig.served(1, 100, 60).await;
     assert_eq!(

@@ -3,8 +3,8 @@
 use super::super::rig::NOW_MS;
 use super::rig::{ClaimRig, STALE_MS};
 use crate::claims::{
-    ClaimOrder, ClaimQuery, ClaimRefusal, ClaimStage, ClaimStep, DebtEnd, ServiceStage, StepBy,
-    StepRefusal, audit_claims,
+    ClaimChange, ClaimOrder, ClaimQuery, ClaimRefusal, ClaimScheme, ClaimStage, ClaimStep,
+    ClaimView, DebtEnd, ServiceStage, StepBy, StepRefusal, audit_claims,
 };
 use crate::port::Ledger;
 use bardo_types::money::MicroUsd;
@@ -77,15 +77,31 @@ pub(super) async fn a_failed_settlement_is_a_debt_that_blocks(rig: ClaimRig) {
 }
 
 pub(super) async fn a_late_settlement_ends_the_debt(rig: ClaimRig) {
-    rig.served(1, 100, 60).await;
-    let lease = rig.lease(1).await;
-    rig.stepped(1, &lease, rig.send(1)).await;
-    let reason = "gone".to_owned();
-    rig.stepped(1, &lease, ClaimStep::Fail { reason }).await;
-    let settled = rig.stepped(1, &lease, rig.settle(1, 60)).await;
-    assert_eq!(rig.figures().await, (0, 0, 0, 1, 60, 0));
-    rig.book(&settled).await;
-    assert_eq!(rig.stands().await, (60, 60, 0));
+    let paid = DebtEnd::Paid {
+        reference: "operator:1".to_owned(),
+    };
+    let written_off = DebtEnd::WrittenOff {
+        reason: "operator: too small".to_owned(),
+    };
+    // Only who paid the debt otherwise gets the settled money as credit.
+    for (number, end, credit) in [(1, None, 0), (2, Some(written_off), 0), (3, Some(paid), 60)] {
+        rig.served(number, 100, 60).await;
+        let lease = rig.lease(number).await;
+        rig.stepped(number, &lease, rig.send(number)).await;
+        let reason = "gone".to_owned();
+        rig.stepped(number, &lease, ClaimStep::Fail { reason })
+            .await;
+        if let Some(end) = end {
+            let step = ClaimStep::EndDebt(end);
+            rig.stepped(number, &StepBy::Operator, step).await;
+        }
+        let settled = rig.stepped(number, &lease, rig.settle(number, 60)).await;
+        let count = u64::from(number);
+        let before = (0, 0, 0, count, 60 * count, 60 * (count - 1));
+        assert_eq!(rig.figures().await, before);
+        rig.book(&settled).await;
+        assert_eq!(rig.stands().await.2, credit);
+    }
     rig.audit().await;
 }
 
@@ -111,6 +127,12 @@ pub(super) async fn a_reorganization_undoes_a_settlement(rig: ClaimRig) {
         problems.iter().any(|each| each.contains("has booked")),
         "{problems:?}"
     );
+    // What was booked stays booked, also where the chain then pays another amount.
+    rig.stepped(1, &lease, rig.settle(2, 50)).await;
+    let claim = rig.stepped(1, &lease, ClaimStep::Book).await;
+    assert_eq!(claim.booked, Some(MicroUsd::new(60)));
+    rig.stepped(1, &lease, ClaimStep::Unsettle { transaction })
+        .await;
     rig.stepped(1, &lease, rig.settle(1, 60)).await;
     assert_eq!(rig.figures().await, (0, 0, 0, 1, 60, 60));
     rig.audit().await;
@@ -180,6 +202,55 @@ pub(super) async fn a_row_comes_back_as_it_was(rig: ClaimRig) {
     assert_eq!(found.payload, [0, 255, 1]);
     assert_eq!(found.quote, "quote 1");
     assert_eq!(found.transactions[1].raw, [2, 2]);
+}
+
+pub(super) async fn a_change_of_rows_that_changed_is_refused(rig: ClaimRig) {
+    rig.claimed(&rig.command(1, 10)).await;
+    let store = rig.book.store();
+    let view = async |number| store.view(&rig.key(number)).await.expect("the store works");
+    let change = |view: &ClaimView, is_removed| ClaimChange {
+        wallet: view.wallet.clone(),
+        claim: view.claim.clone().expect("it is there"),
+        is_removed,
+    };
+    let commit = async |change| store.commit(change).await.expect("the store works");
+    // The wallet has changed.
+    let before = view(1).await;
+    rig.claimed(&rig.command(2, 10)).await;
+    assert!(!commit(change(&before, false)).await);
+    assert!(!commit(change(&before, true)).await);
+    // The claim has changed, and the wallet has gone on.
+    rig.lease(1).await;
+    let mut mixed = change(&before, true);
+    mixed.wallet = view(2).await.wallet;
+    assert!(!commit(mixed).await);
+    // The claim was made meanwhile.
+    let mut second = change(&view(1).await, false);
+    second.claim.version = 0;
+    assert!(!commit(second).await);
+    assert_eq!(rig.figures().await, (2, 20, 0, 0, 0, 0));
+    assert!(commit(change(&view(1).await, false)).await);
+    rig.audit().await;
+}
+
+/// Anybody who has seen an exact authorization may send it.
+pub(super) async fn a_payment_sent_by_another_waits_for_the_answer(rig: ClaimRig) {
+    let mut command = rig.command(1, 100);
+    command.scheme = ClaimScheme::Exact;
+    rig.claimed(&command).await;
+    rig.stepped(1, &rig.by(1), ClaimStep::Serve).await;
+    let lease = rig.lease(1).await;
+    rig.stepped(1, &lease, rig.settle(1, 100)).await;
+    let early = rig.step(1, &lease, ClaimStep::Book).await;
+    assert!(matches!(early, Err(StepRefusal::OutOfOrder { .. })));
+    let used = MicroUsd::new(30);
+    let done = rig.stepped(1, &rig.by(1), ClaimStep::Served { used }).await;
+    assert_eq!(done.stage, ClaimStage::Settled);
+    let lease = rig.lease(1).await;
+    let done = rig.stepped(1, &lease, rig.settle(1, 100)).await;
+    rig.book(&done).await;
+    assert_eq!(rig.stands().await, (100, 30, 70));
+    rig.audit().await;
 }
 
 pub(super) async fn claims_are_listed_in_pages(rig: ClaimRig) {

@@ -469,7 +469,7 @@ impl ClaimWorld {
     }
 
     async fn prune(&mut self) -> Result<(), Died> {
-        let before_s = (self.now_ms / 1_000).saturating_sub(300);
+        let before_s = (self.now_ms / 1_000).saturating_sub(30);
         self.book().store().prune_claims(before_s).await?;
         Ok(())
     }
