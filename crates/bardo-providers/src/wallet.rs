@@ -81,6 +81,12 @@ impl KeyWallet {
         self.signer.address().to_string()
     }
 
+    /// The caps of the wallet.
+    #[must_use]
+    pub fn caps(&self) -> WalletCaps {
+        self.caps
+    }
+
     /// Counts an amount as spent today, or refuses it.
     fn spend(&self, amount: MicroUsd, now_s: u64) -> Result<SpentDay, PaymentError> {
         if amount > self.caps.call {

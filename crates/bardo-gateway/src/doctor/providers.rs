@@ -12,6 +12,7 @@ use super::{DoctorFinding, FindingList, FindingState, http_date};
 use crate::assemble;
 use crate::config::Config;
 use crate::refresh::{self, NoList};
+use crate::wallet;
 
 /// The time limit for a provider.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -28,6 +29,7 @@ struct ProviderAnswer {
 /// Checks all backends at the same time.
 pub(super) async fn check(config: &Config, offline: bool) -> Vec<DoctorFinding> {
     let mut findings = FindingList::of("provider");
+    check_wallet(config, &mut findings);
     let backends = assemble::backends(config).unwrap_or_default();
     if offline {
         for backend in &backends {
@@ -50,6 +52,31 @@ pub(super) async fn check(config: &Config, offline: bool) -> Vec<DoctorFinding> 
     let ahead: Vec<i64> = seen.iter().filter_map(|seen| seen.ahead).collect();
     findings.list.push(clock(ahead));
     findings.list
+}
+
+/// Whether something pays BlockRun, which sells per call where it has no key.
+fn check_wallet(config: &Config, findings: &mut FindingList) {
+    let Some(blockrun) = &config.providers.blockrun else {
+        return;
+    };
+    let has_key = blockrun.api_key.as_ref().is_some_and(|key| !key.is_empty());
+    match wallet::open(Some(blockrun), None) {
+        Ok(Some(wallet)) => {
+            let (address, caps) = (wallet.address(), wallet.caps());
+            let text = format!(
+                "{address} pays each call: at most {} USD for one and {} USD in a day; its balance is not read",
+                caps.call, caps.day
+            );
+            findings.add(FindingState::Ok, "the wallet of blockrun", text);
+        }
+        Ok(None) if !has_key => {
+            let text = "it has neither a key nor a wallet, so every call ends in 402";
+            findings.add(FindingState::Problem, "blockrun", text);
+            findings.mend("set `providers.blockrun.wallet_key` or `providers.blockrun.api_key`");
+        }
+        Ok(None) => {}
+        Err(reason) => findings.add(FindingState::Problem, "the wallet of blockrun", reason),
+    }
 }
 
 /// A path that only a valid key reads. The lists of some services are public.

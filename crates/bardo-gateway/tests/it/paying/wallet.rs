@@ -103,3 +103,32 @@ fn settings_that_mean_nothing_are_refused_without_the_key() {
         assert!(!refused.contains(&KEY[2..]));
     }
 }
+
+#[test]
+fn doctor_says_what_pays_a_seller_per_call() {
+    let folder = Folder::new();
+    let told =
+        format!("{ADDRESS} pays each call: at most 1.000000 USD for one and 2.000000 USD in a day");
+    for (blockrun, state, told) in [
+        (json!({}), "problem", "neither a key nor a wallet"),
+        (
+            json!({ "wallet_key": KEY, "wallet_max_per_day_usd": 2 }),
+            "ok",
+            &*told,
+        ),
+    ] {
+        let config = json!({ "providers": { "blockrun": blockrun } });
+        let file = folder.write("bardo.json", &config.to_string());
+        let mut doctor = command(&folder);
+        doctor
+            .args(["doctor", "--json", "--offline", "--config"])
+            .arg(file);
+        let out = doctor.output().expect("it runs").stdout;
+        let out = String::from_utf8(out).expect("UTF-8");
+        let line = out.lines().find(|line| line.contains(told));
+        let line = line.unwrap_or_else(|| panic!("{told}: {out}"));
+        let found: Value = serde_json::from_str(line).expect("JSON");
+        assert_eq!(found["state"], state, "{line}");
+        assert!(!out.contains(&KEY[2..]));
+    }
+}
