@@ -6,10 +6,12 @@
 
 mod fields;
 mod permit;
+mod plan;
 mod proof;
 
 use alloy_primitives::{Address, B256, U256};
 
+pub use plan::SettlementPlan;
 pub use proof::{PayerState, SettlementCall, VerifiedPayment};
 
 use crate::authorization::TokenPermit;

@@ -122,6 +122,11 @@ impl VerifiedPayment {
         &self.payment.token
     }
 
+    /// What the payer signed.
+    pub(super) fn payload(&self) -> &SchemePayload {
+        &self.payment.payload
+    }
+
     /// Last second, in Unix time, at which a block can take the settlement. A claim must be kept for
     /// longer than that.
     #[must_use]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use bardo_x402::evm::{B256, U256};
 use bardo_x402::payer::{PaymentOffers, Permit2Approval};
 use bardo_x402::token::{PaymentToken, TokenAmount};
-use bardo_x402::verify::CheckedPayment;
+use bardo_x402::verify::{CheckedPayment, SettlementPlan};
 use bardo_x402::wire::{
     OfferedRequirement, PaymentPayload, TransferMethod, X402Version, decode_header,
 };
@@ -127,6 +127,20 @@ fn check(file: &str, cases: usize) {
             let call = verified.settlement(amount).unwrap();
             let hex: String = call.data.iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(*calldata, format!("0x{hex}"), "{name}");
+            let kept = verified.plan().unwrap().encode();
+            let plan = SettlementPlan::decode(&kept).unwrap();
+            assert_eq!(plan.call(amount), Some(call), "{name}");
+            assert_eq!(plan.pay_to(), requirement.pay_to, "{name}");
+            assert_eq!(plan.token(), verified.token().address(), "{name}");
+            for units in [0, requirement.amount.get() + 1, 1, amount.get() - 1] {
+                let amount = TokenAmount::new(units);
+                assert_eq!(
+                    plan.call(amount),
+                    verified.settlement(amount),
+                    "{name}: {units}"
+                );
+            }
+            assert!(SettlementPlan::decode(&kept[1..]).is_none());
         }
 
         let nonce = B256::repeat_byte(golden.nonce_byte);
