@@ -36,6 +36,7 @@ pub struct Call {
     read_in: Duration,
     /// The limit of costs is a part of the caller's.
     is_part: bool,
+    url: Option<Arc<str>>,
 }
 
 /// The members of a request that the first scan of its body has read.
@@ -80,7 +81,13 @@ impl Call {
             received_at_ms: at_ms,
             read_in: at.elapsed(),
             is_part: false,
+            url: received.url,
         }
+    }
+
+    /// The address that the caller asked; empty where nothing is for sale.
+    pub(crate) fn url(&self) -> &str {
+        self.url.as_deref().unwrap_or_default()
     }
 
     /// The call with another request_body, for stages that change what is asked.

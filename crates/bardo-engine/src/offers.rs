@@ -20,6 +20,8 @@ pub struct PricedRequest<'a> {
     pub model: &'a str,
     /// The most that the request can cost at any backend of its plan, spread included.
     pub price: MicroUsd,
+    /// The address that the caller asked.
+    pub url: &'a str,
     /// The body as written.
     pub body: &'a [u8],
     /// Whether the caller wants an event stream.

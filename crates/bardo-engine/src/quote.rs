@@ -116,6 +116,7 @@ impl Engine {
             dialect: call.dialect(),
             model: call.model(),
             price: priced.price,
+            url: call.url(),
             body: call.body(),
             stream: call.stream(),
             prompt_tokens: priced.prompt_tokens,

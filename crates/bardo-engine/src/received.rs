@@ -105,4 +105,6 @@ pub struct Received {
     pub hints: Hints,
     /// The identity of the caller.
     pub principal: Principal,
+    /// The address that the caller asked, where requests are for sale.
+    pub url: Option<Arc<str>>,
 }

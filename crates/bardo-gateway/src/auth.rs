@@ -326,6 +326,11 @@ pub(crate) fn presented_id(headers: &HeaderMap) -> Option<String> {
     })
 }
 
+/// Whether a request presents a key of the form of the gateway's own, good or not.
+pub(crate) fn presents_own_key(headers: &HeaderMap) -> bool {
+    credentials(headers).any(|credential| credential.starts_with("bardo_"))
+}
+
 /// `Authorization: Bearer` and `x-api-key`; Anthropic's SDKs send either, or both.
 fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let bearer = headers

@@ -160,6 +160,9 @@ pub(crate) struct ServeArgs {
     /// Send simulated streams at full speed. By default they are slow enough to watch.
     #[arg(long, requires = "sandbox")]
     pub(crate) fast: bool,
+    /// Sell requests to callers without a key, for play money on a simulated chain (x402).
+    #[arg(long, requires = "sandbox")]
+    pub(crate) payments: bool,
     /// Address for clients (`server.listen`).
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,

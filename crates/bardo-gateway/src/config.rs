@@ -16,10 +16,11 @@ pub(crate) use layers::{Layer, Layers, credentials};
 pub(crate) use raw::{
     AlertsConfig, BACKENDS, BankrConfig, BlockRunConfig, CacheConfig, ClickHouseConfig, Config,
     DirectKey, DirectProvider, LangfuseConfig, LimitsConfig, ModeName, OtlpConfig,
-    OwnerModelConfig, PriceConfig, PrivyConfig, ProviderMode, RawAlertEvent, RawAuditMode,
-    RawCacheScope, RawDomain, RawDurability, RawMinPFallback, RawRegime, RawServer,
-    RefusedPhrasesConfig, SemanticCacheConfig, ServiceConfig, SharedConfig, StoreConfig,
-    TelemetryConfig, VectorsConfig, WebhookConfig, known_backend_beside, usd,
+    OwnerModelConfig, PaymentsConfig, PriceConfig, PrivyConfig, ProviderMode, RawAlertEvent,
+    RawAuditMode, RawCacheScope, RawDomain, RawDurability, RawMinPFallback, RawPaymentScheme,
+    RawRegime, RawServer, RefusedPhrasesConfig, SemanticCacheConfig, ServiceConfig, SharedConfig,
+    StoreConfig, TelemetryConfig, VectorsConfig, WalletNetwork, WebhookConfig,
+    known_backend_beside, usd,
 };
 #[cfg(feature = "embedder")]
 pub(crate) use raw::{RawPooling, RawVectorEngine, SemanticModelConfig};
@@ -172,8 +173,8 @@ pub(crate) fn embedded(name: &str, value: Value) -> Result<Loaded, ConfigError> 
     embedded_with(name, value, &[])
 }
 
-/// A configuration made by the program itself, over the defaults and the telemetry that the
-/// environment names.
+/// A configuration made by the program itself, over the defaults; under the telemetry and over the
+/// terms of payments that the environment names.
 pub(crate) fn embedded_with(
     name: &str,
     value: Value,
@@ -189,6 +190,10 @@ pub(crate) fn embedded_with(
         standard_names::telemetry(environment),
     ));
     layers.push(Layer::new(name, value));
+    if let Some(payments) = layers::overrides(environment).get("payments") {
+        let payments = serde_json::json!({ "payments": payments });
+        layers.push(Layer::new("environment", payments));
+    }
     let config = build(&layers, None, environment, |_| Vec::new())?;
     Ok(Loaded {
         config,

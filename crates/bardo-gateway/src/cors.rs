@@ -76,7 +76,10 @@ impl Cors {
             .keys()
             .map(HeaderName::as_str)
             .filter(|name| {
-                name.starts_with("x-") || name.contains("retry-after") || *name == "request-id"
+                name.starts_with("x-")
+                    || name.starts_with("payment-")
+                    || name.contains("retry-after")
+                    || *name == "request-id"
             })
             .collect();
         if let Ok(names) = HeaderValue::from_str(&names.join(", ")) {

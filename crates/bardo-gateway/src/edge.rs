@@ -2,6 +2,7 @@
 
 mod headers;
 mod replies;
+mod sale;
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -48,6 +49,7 @@ use crate::repeat::{self, IdempotencyOutcome};
 use crate::reply::{Behind, ReplyBody};
 use crate::request_id;
 use crate::route::{ApiRoute, ReadRoute, percent_decoded, route};
+use crate::sale::Sale;
 use crate::venice;
 
 /// Limits towards callers; replaced as a whole by a reload.
@@ -89,6 +91,8 @@ pub(crate) struct Edge {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) bus: Bus,
     pub(crate) bodies: BodyBudget,
+    /// The sale of single requests, where the operator opened it.
+    pub(crate) sale: Option<Arc<Sale>>,
     /// Telemetry sinks, if there are any.
     pub(crate) exports: Option<Arc<Exports>>,
 }
@@ -182,6 +186,7 @@ impl Edge {
             }
             ApiRoute::Explain => self.explain(caller, head, body).await,
             ApiRoute::ExplainCache => self.explain_cache(caller, head, body).await,
+            ApiRoute::Payment(id) => self.payment(&id).await,
             ApiRoute::Health => Ok(self.health()),
             ApiRoute::OpenApi => Ok(whole(openapi::public().into())),
             ApiRoute::ChangeCaps => self.change_caps(caller, &head.headers, body).await,
@@ -197,9 +202,16 @@ impl Edge {
             ApiRoute::Unknown => home::page(&head.method, head.uri.path(), &head.headers)
                 .ok_or_else(|| Problem::unknown_endpoint(&head.method, head.uri.path())),
             ApiRoute::Read(found) => {
-                let principal = self
-                    .authenticate(caller, &head.headers, Access::Read)
-                    .await?;
+                let admitted = self.authenticate(caller, &head.headers, Access::Read).await;
+                let is_open = matches!(found, ReadRoute::Models | ReadRoute::Model(_));
+                let principal = match (admitted, &self.sale) {
+                    (Err(problem), Some(sale))
+                        if is_open && sale::is_guest(&problem, &head.headers) =>
+                    {
+                        sale.guest(caller.peer)
+                    }
+                    (admitted, _) => admitted?,
+                };
                 self.show(caller.dialect, principal, found, head).await
             }
         }
@@ -313,8 +325,25 @@ impl Edge {
         body: Incoming,
     ) -> Result<ApiReply, Problem> {
         let headers = &head.headers;
+        if let Some(sale) = &self.sale
+            && let Some(payment) = sale::payment(headers)?
+        {
+            let paid = self.paid(sale, caller, (task, detect), payment, head, body);
+            return Box::pin(paid).await;
+        }
         let limits = self.policy.load().limits.clone();
-        let principal = self.authenticate(caller, headers, Access::Spend).await?;
+        let admitted = self.authenticate(caller, headers, Access::Spend).await;
+        let principal = match (admitted, &self.sale) {
+            (Err(problem), Some(sale)) if sale::is_guest(&problem, headers) => {
+                let guest = sale.guest(caller.peer);
+                if task != Task::CountTokens {
+                    let offer = self.offer(sale, caller, (task, detect), guest, head, body);
+                    return Err(Box::pin(offer).await);
+                }
+                guest
+            }
+            (admitted, _) => admitted?,
+        };
         if self.draining.load(Ordering::Relaxed) {
             return Err(Problem::draining());
         }
@@ -557,6 +586,7 @@ fn received(
         forward,
         hints,
         principal,
+        url: None,
     }
 }
 

@@ -5,6 +5,7 @@ mod denied;
 mod limits;
 mod lookup;
 mod offer;
+mod payment;
 mod refusal;
 
 use bardo_access::{Admission, Throttled};

@@ -38,6 +38,7 @@ mod repeat;
 mod reply;
 mod request_id;
 mod route;
+mod sale;
 mod screens;
 mod series;
 mod serve;

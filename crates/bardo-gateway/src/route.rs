@@ -26,6 +26,8 @@ pub(crate) enum ApiRoute {
     ChangeCaps,
     /// The removal of stored answers of the caller's account.
     FlushCache,
+    /// The state of one payment.
+    Payment(String),
     /// Alive, ready, or both.
     Health,
     /// The description of this listener.
@@ -129,13 +131,14 @@ pub(crate) fn route(method: &Method, path: &str) -> ApiRoute {
 
 /// Places that end in a name.
 fn named(method: &Method, stem: &str) -> ApiRoute {
-    let (name, found): (&str, fn(String) -> ReadRoute) = match stem.split_once('/') {
-        Some(("models", name)) => (name, ReadRoute::Model),
-        Some(("receipts", name)) => (name, ReadRoute::Receipt),
+    let (name, found): (&str, fn(String) -> ApiRoute) = match stem.split_once('/') {
+        Some(("models", name)) => (name, |name| ApiRoute::Read(ReadRoute::Model(name))),
+        Some(("receipts", name)) => (name, |name| ApiRoute::Read(ReadRoute::Receipt(name))),
+        Some(("payments", name)) => (name, ApiRoute::Payment),
         _ => return ApiRoute::Unknown,
     };
     if is_read(method) && !name.is_empty() {
-        ApiRoute::Read(found(percent_decoded(name)))
+        found(percent_decoded(name))
     } else {
         ApiRoute::WrongMethod("GET")
     }

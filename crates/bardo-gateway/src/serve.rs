@@ -39,8 +39,8 @@ use crate::server::{self, StopPhase};
 use crate::sink::{self, Sink};
 use crate::stores::ProcessStores;
 use crate::{
-    bankr, cache_secret, caches, last_lists, notify, ops, peers, probe, simulation, stores, upkeep,
-    wallet,
+    bankr, cache_secret, caches, last_lists, notify, ops, peers, probe, sale, simulation, stores,
+    upkeep, wallet,
 };
 
 /// A start waits this long for the prices of backends that callers are charged for.
@@ -158,6 +158,9 @@ fn serve(
     peers::start(&engine, &running.edge.bus, runtime.handle());
     bankr::store_seeds(&engine, folder.path());
     runtime.spawn(bankr::watch(Arc::clone(&engine), running.transport.clone()));
+    if let Some(sale) = &running.edge.sale {
+        runtime.spawn(sale::keep_settling(Arc::clone(sale)));
+    }
     let pumps = Pumps::start(&running.edge, &running.transport, runtime.handle());
     let patience = runtime.block_on(async {
         let (config, transport) = (&loaded.config, &running.transport);
@@ -221,6 +224,7 @@ fn edge(
         );
         snapshot.wallet = Some(wallet);
     }
+    let sandbox = snapshot.sandbox;
     let policy = policy(&loaded.config, stored.clone(), transport)?;
     let (metrics, bus) = (Arc::new(Metrics::new()), Bus::default());
     let counters = stores::limits(&loaded.config.limits)?;
@@ -230,8 +234,13 @@ fn edge(
         caches::sealer,
         stores::shared_answers(&loaded.config.cache)?,
     );
+    let sale = sale::open(&loaded.config, stores, sandbox)?;
+    let holds: Arc<dyn bardo_ledger::Holds> = match &sale {
+        Some((sale, _)) => Arc::clone(&sale.holds) as Arc<dyn bardo_ledger::Holds>,
+        None => Arc::<dyn bardo_ledger::Ledger>::clone(&stores.ledger),
+    };
     let services = Services {
-        ledger: Some(Arc::<dyn bardo_ledger::Ledger>::clone(&stores.ledger)),
+        ledger: Some(holds),
         limits: Arc::clone(&counters),
         clock: Arc::new(SystemClock),
         sink: Arc::new(Sink {
@@ -246,6 +255,13 @@ fn edge(
     if let Some(shared) = stores::shared_values(&loaded.config.shared)? {
         engine = engine.with_shared(shared);
     }
+    let sale = match sale {
+        Some((sale, offers)) => {
+            engine = engine.with_offers(Box::new(offers));
+            Some(Arc::new(sale))
+        }
+        None => None,
+    };
     #[cfg(feature = "embedder")]
     let (engine, embedder) = crate::embedding::share(engine, &loaded.config.cache.semantic);
     Ok(Arc::new(Edge {
@@ -261,6 +277,7 @@ fn edge(
         counters,
         metrics,
         bus,
+        sale,
         exports,
     }))
 }

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bardo_access::{KeyRecord, KeyStore, LimitStore, LocalLimits};
 use bardo_cache::second::SecondLevel;
 use bardo_cache::shared::SharedValues;
+use bardo_ledger::claims::ClaimStore;
 use bardo_ledger::{Ledger, StoreError};
 use bardo_store::postgres::{PostgresOptions, PostgresStore, Unprepared};
 use bardo_store::redis::cache::{RedisCache, RedisCacheOptions};
@@ -41,6 +42,8 @@ const FILE: &str = "bardo.db";
 pub(crate) struct ProcessStores {
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) keys: Arc<dyn KeyStore>,
+    /// Claims on signed payments.
+    pub(crate) claims: Arc<dyn ClaimStore>,
     /// Other processes poke it after a change; Postgres notifies by itself.
     pub(crate) sqlite: Option<Arc<SqliteStore>>,
     postgres: Option<Arc<PostgresStore>>,
@@ -104,6 +107,7 @@ impl ProcessStores {
         Ok(Self {
             ledger: Arc::clone(&store) as Arc<dyn Ledger>,
             keys: Arc::clone(&store) as Arc<dyn KeyStore>,
+            claims: Arc::clone(&store) as Arc<dyn ClaimStore>,
             sqlite: Some(store),
             postgres: None,
             series: spans(config),
@@ -120,6 +124,7 @@ impl ProcessStores {
         Ok(Self {
             ledger: Arc::clone(&store) as Arc<dyn Ledger>,
             keys: Arc::clone(&store) as Arc<dyn KeyStore>,
+            claims: Arc::clone(&store) as Arc<dyn ClaimStore>,
             sqlite: None,
             postgres: Some(store),
             series: spans(config),
@@ -157,6 +162,11 @@ impl ProcessStores {
             count += postgres.prune(before_ms).await?;
         }
         Ok(count)
+    }
+
+    /// Deletes claims that are over and whose payments ended before this Unix second.
+    pub(crate) async fn prune_claims(&self, before_s: u64) -> Result<u64, StoreError> {
+        self.claims.prune_claims(before_s).await
     }
 
     /// The operations of the command line and the admin API on these stores.

@@ -239,6 +239,7 @@ impl Scene {
             forward: http::HeaderMap::new(),
             hints: Hints::default(),
             principal,
+            url: None,
         }
     }
 

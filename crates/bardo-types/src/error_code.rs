@@ -89,8 +89,18 @@ error_codes! {
     NotCached = "not_cached", 412, BadRequest;
     /// No backend of the model supports the operation, such as embeddings.
     OperationUnavailable = "operation_unavailable", 400, BadRequest;
+    /// An answer was served, and its payment could not be settled.
+    PaymentDebt = "payment_debt", 402, Payment;
+    /// The wallet has as many open payments as the gateway trusts it with.
+    PaymentLimit = "payment_limit", 429, RateLimit;
+    /// The gateway has no payment with this id.
+    PaymentNotFound = "payment_not_found", 404, NotFound;
+    /// The payment cannot be verified or settled at the moment.
+    PaymentPending = "payment_pending", 503, Overloaded;
     /// The request has to be paid for, and the answer says how.
     PaymentRequired = "payment_required", 402, Payment;
+    /// The payment was used for another request.
+    PaymentUsed = "payment_used", 409, Conflict;
     /// No allowed backend has the privacy class that the request requires.
     PrivacyUnavailable = "privacy_unavailable", 400, BadRequest;
     /// The key has used its requests or tokens for now.

@@ -89,6 +89,8 @@ pub const SHOULD_RETRY: &str = "x-should-retry";
 pub const HINT_PREFIX: &str = "x-bardo-";
 /// The key of the provider's prompt cache, for clients that name it beside the body.
 pub const PROMPT_CACHE_KEY: &str = "x-prompt-cache-key";
+/// Id of the payment of a request that pays for itself.
+pub const PAYMENT: &str = "x-bardo-payment";
 /// A key of the caller's choice; requests under the same one are carried out once.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// `true` when the answer was given before, under the same key.

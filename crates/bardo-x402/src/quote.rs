@@ -117,6 +117,12 @@ impl RequestDigest {
         }
         Self(*hasher.finalize().as_bytes())
     }
+
+    /// The hash as bytes.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; 32] {
+        self.0
+    }
 }
 
 /// First byte of a quote, which names its layout.

@@ -62,6 +62,16 @@ const EDGES: &[(&str, Allowed)] = &[
             "bardo-sandbox",
         ]),
     ),
+    (
+        "bardo-seller",
+        Allowed::Only(&[
+            "bardo-types",
+            "bardo-access",
+            "bardo-ledger",
+            "bardo-engine",
+            "bardo-x402",
+        ]),
+    ),
     // The vocabulary alone: what runs inside an agent speaks to the gateway over HTTP. The rest is
     // for its tests and examples.
     ("golem-inference", Allowed::Any),

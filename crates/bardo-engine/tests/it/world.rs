@@ -204,6 +204,7 @@ pub(crate) fn received(call: Call<'_>) -> Received {
         forward: http::HeaderMap::new(),
         hints: call.hints,
         principal: call.principal,
+        url: None,
     }
 }
 

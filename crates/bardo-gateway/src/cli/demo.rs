@@ -141,6 +141,7 @@ fn sandboxed() -> ServeArgs {
         },
         sandbox: true,
         fast: true,
+        payments: false,
         listen: anywhere,
         admin_listen: anywhere,
     }

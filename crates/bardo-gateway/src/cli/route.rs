@@ -355,6 +355,7 @@ or with a configuration:
         forward: HeaderMap::new(),
         hints: Hints::default(),
         principal: Principal::owner("owner").map_err(|error| error.to_string())?,
+        url: None,
     };
     let row = explain::subsystem(&received);
     let explained = engine

@@ -6,6 +6,7 @@ mod cache;
 mod catalog;
 mod check;
 mod inference;
+mod payments;
 mod price;
 mod privacy;
 mod profile;
@@ -34,12 +35,13 @@ pub(crate) use self::catalog::OwnerModelConfig;
 pub(crate) use self::check::{BACKENDS, known_backend_beside, usd};
 use self::inference::RawInference;
 pub(crate) use self::inference::{GeminiCaching, ModeName, ProviderMode, RawMinPFallback};
+pub(crate) use self::payments::{PaymentsConfig, RawPaymentScheme};
 pub(crate) use self::price::PriceConfig;
 use self::privacy::Privacy;
 use self::profile::ProfileConfig;
 use self::providers::Providers;
 pub(crate) use self::providers::{
-    BankrConfig, BlockRunConfig, DirectKey, DirectProvider, ServiceConfig,
+    BankrConfig, BlockRunConfig, DirectKey, DirectProvider, ServiceConfig, WalletNetwork,
 };
 use self::routing::RawRouting;
 pub(crate) use self::screening::RefusedPhrasesConfig;
@@ -84,6 +86,8 @@ pub(crate) struct Config {
     pub(crate) cache: CacheConfig,
     /// Traces and metrics that are sent to other systems.
     pub(crate) telemetry: TelemetryConfig,
+    /// Sale of single requests to callers without a key.
+    pub(crate) payments: PaymentsConfig,
     /// Alerts by webhook.
     pub(crate) alerts: AlertsConfig,
     /// Digest of the settings that can change an answer.
@@ -99,4 +103,9 @@ fn optional_secret<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Secret>, D::Error> {
     Option::<String>::deserialize(deserializer).map(|key| key.map(Secret::new))
+}
+
+fn secrets<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Secret>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    Ok(texts.into_iter().map(Secret::new).collect())
 }

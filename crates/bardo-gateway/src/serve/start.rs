@@ -33,7 +33,10 @@ or configure a provider, in a file or by a variable such as ANTHROPIC_API_KEY or
 /// The configuration, overridden by the command line.
 pub(super) fn load(args: &ServeArgs) -> Result<Loaded, CliFailure> {
     let mut loaded = if args.sandbox {
-        let simulated = simulation::configuration(simulation::start(args.fast)?);
+        let mut simulated = simulation::configuration(simulation::start(args.fast)?);
+        if args.payments {
+            simulated["payments"] = serde_json::json!({ "enabled": true });
+        }
         config::embedded_with("sandbox", simulated, &environment())
     } else {
         config::load(args.common.config.as_deref(), &environment())

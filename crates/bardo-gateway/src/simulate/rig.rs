@@ -168,6 +168,7 @@ impl SimulationRig {
             forward: HeaderMap::new(),
             hints: Hints::default(),
             principal: self.principal.clone(),
+            url: None,
         };
         let call = self
             .engine

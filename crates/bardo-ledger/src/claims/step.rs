@@ -65,7 +65,8 @@ pub enum ClaimStep {
         /// What it cost the caller, at most the ceiling.
         used: MicroUsd,
     },
-    /// Nothing was served and nothing sent: the authorization is free again, and the row goes.
+    /// Nothing reached the caller or was billed, and nothing was sent to the chain: the authorization
+    /// is free again, and the row goes. Once the answer has begun, its own request alone knows that.
     Release,
     /// A settler takes the claim for itself until `until_ms`.
     Lease {
@@ -176,7 +177,7 @@ pub(super) fn decide(
     match step {
         ClaimStep::Serve => serve(next),
         ClaimStep::Served { used } => served(next, *used, now_ms),
-        ClaimStep::Release => release(&next),
+        ClaimStep::Release => release(&next, by),
         ClaimStep::Lease { owner, until_ms } => lease(next, owner, *until_ms, now_ms),
         ClaimStep::Send {
             transaction,
@@ -292,9 +293,13 @@ fn served(mut next: ClaimRecord, used: MicroUsd, now_ms: u64) -> StepDecision {
     changed(next)
 }
 
-fn release(next: &ClaimRecord) -> StepDecision {
+fn release(next: &ClaimRecord, by: &StepBy) -> StepDecision {
+    let is_unserved = match (next.service, by) {
+        (ServiceStage::Pending, _) | (ServiceStage::Started, StepBy::Request(_)) => true,
+        (ServiceStage::Started | ServiceStage::Done, _) => false,
+    };
     // With the first transaction, the stage is another one.
-    if next.service == ServiceStage::Pending && next.stage == ClaimStage::Claimed {
+    if is_unserved && next.stage == ClaimStage::Claimed {
         Ok(StepOutcome::Removed)
     } else {
         out_of_order(next)

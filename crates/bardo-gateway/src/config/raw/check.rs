@@ -88,6 +88,7 @@ impl Config {
         self.check_auth(&mut problems);
         semantic(&self.cache.semantic, &mut problems);
         problems.check(crate::alerts::check(&self.alerts));
+        problems.check(crate::sale::check(self));
         routing::check(self, &mut problems);
         problems.0.extend(self.telemetry.problems());
         problems.0

@@ -120,6 +120,7 @@ impl RoutingQuestion {
             forward: http::HeaderMap::new(),
             hints: Hints::default(),
             principal: Principal::owner("console")?,
+            url: None,
         })
     }
 

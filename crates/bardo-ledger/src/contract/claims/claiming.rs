@@ -122,7 +122,14 @@ pub(super) async fn a_released_claim_is_free_again(rig: ClaimRig) {
     let late = rig.step(1, &rig.by(1), ClaimStep::Serve).await;
     assert_eq!(late, Err(StepRefusal::NotYours(rig.request(2))));
     rig.stepped(1, &rig.by(2), ClaimStep::Serve).await;
-    let served = rig.step(1, &rig.by(2), ClaimStep::Release).await;
+    // A settler does not know what reached the caller; the request does.
+    let lease = rig.lease(1).await;
+    let by_settler = rig.step(1, &lease, ClaimStep::Release).await;
+    assert!(matches!(by_settler, Err(StepRefusal::OutOfOrder { .. })));
+    let released = rig.step(1, &rig.by(2), ClaimStep::Release).await;
+    assert_eq!(released, Ok(None));
+    rig.served(3, 50, 50).await;
+    let served = rig.step(3, &rig.by(3), ClaimStep::Release).await;
     assert!(matches!(served, Err(StepRefusal::OutOfOrder { .. })));
     rig.audit().await;
 }

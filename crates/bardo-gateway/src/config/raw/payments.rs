@@ -1,0 +1,81 @@
+//! Payments by callers without a key (x402).
+
+use bardo_types::secret::Secret;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::providers::WalletNetwork;
+use super::{optional_secret, secrets};
+use crate::config::units::Span;
+
+/// Sale of single requests to callers without a key, for USDC (x402).
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PaymentsConfig {
+    /// Offer requests for sale to callers without a key.
+    pub(crate) enabled: bool,
+    /// Private key of the account that settles payments and pays their gas, 64 hex digits:
+    /// `env:NAME` or `file:PATH`.
+    #[serde(default, deserialize_with = "optional_secret")]
+    #[schemars(with = "Option<String>")]
+    pub(crate) settlement_key: Option<Secret>,
+    /// Address that is paid. Default: the address of `settlement_key`.
+    #[serde(default)]
+    pub(crate) pay_to: Option<String>,
+    /// Network of the payments: `base` or `base-sepolia`.
+    pub(crate) network: WalletNetwork,
+    /// JSON-RPC endpoints of the network.
+    #[serde(default, deserialize_with = "secrets")]
+    #[schemars(with = "Vec<String>")]
+    pub(crate) rpc_urls: Vec<Secret>,
+    /// Endpoints that must agree on what decides about money; 0: more than half of them.
+    pub(crate) rpc_quorum: usize,
+    /// Allow endpoints at private addresses, such as a node of your own.
+    pub(crate) rpc_allow_private: bool,
+    /// Ways to pay, in the order of preference.
+    pub(crate) schemes: Vec<RawPaymentScheme>,
+    /// Settle each payment before its answer begins. Needs the scheme `exact` alone.
+    pub(crate) settle_first: bool,
+    /// The largest payment for one request, in USD.
+    #[schemars(with = "f64")]
+    pub(crate) max_request_usd: serde_json::Number,
+    /// The smallest payment, and the least that an answer costs, in USD.
+    #[schemars(with = "f64")]
+    pub(crate) min_request_usd: serde_json::Number,
+    /// The largest deposit, in USD.
+    #[schemars(with = "f64")]
+    pub(crate) max_deposit_usd: serde_json::Number,
+    /// The most that the open payments of a wallet may add up to, in USD.
+    #[schemars(with = "f64")]
+    pub(crate) max_open_usd: serde_json::Number,
+    /// The most for a wallet without a settled payment, in USD.
+    #[schemars(with = "f64")]
+    pub(crate) first_open_usd: serde_json::Number,
+    /// Each settled payment raises that by this much, in USD.
+    #[schemars(with = "f64")]
+    pub(crate) raise_open_usd: serde_json::Number,
+    /// The most open payments of a wallet.
+    pub(crate) max_open: u64,
+    /// Time for which an offer is honored.
+    pub(crate) quote_ttl: Span,
+    /// Longest time that a whole answer waits for its settlement.
+    pub(crate) settlement_wait: Span,
+    /// Blocks after which a settlement is final and a transfer is credited.
+    pub(crate) confirmations: u64,
+    /// The most gas per day (UTC) for settlements, in ETH.
+    #[schemars(with = "f64")]
+    pub(crate) max_gas_per_day_eth: serde_json::Number,
+    /// Address of the gateway as callers see it, for offers. Default: the `Host` that was asked.
+    #[serde(default)]
+    pub(crate) public_url: Option<String>,
+}
+
+/// A scheme of x402.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RawPaymentScheme {
+    /// Up to the signed amount, by Permit2.
+    Upto,
+    /// The signed amount, by EIP-3009. What an answer leaves becomes credit of the wallet.
+    Exact,
+}

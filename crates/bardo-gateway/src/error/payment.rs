@@ -1,0 +1,99 @@
+//! Refusals of payments, as HTTP.
+
+use bardo_ledger::claims::{ClaimStage, ServiceStage};
+use bardo_seller::{MalformedPayment, PaymentRejection};
+use bardo_types::error_code::ErrorCode;
+use bardo_x402::wire::SettlementReceipt;
+
+use super::Problem;
+
+/// Milliseconds after which a chain or store that did not answer is worth another try.
+const AGAIN_MS: u64 = 1_000;
+
+impl Problem {
+    /// The header of a payment cannot be read.
+    pub(crate) fn malformed_payment(malformed: &MalformedPayment) -> Self {
+        let message = format!("{malformed}; nothing was charged");
+        Self::new(ErrorCode::InvalidRequest, message).for_good()
+    }
+
+    /// A payment buys nothing. Where another one would, this answer takes the members of the offer
+    /// that the caller gets with it.
+    pub(crate) fn payment(rejection: &PaymentRejection, offer: Option<Self>) -> Self {
+        match rejection {
+            PaymentRejection::Refused { code, message } => {
+                let message = format!("the payment is refused: {message}; nothing was charged");
+                let problem = Self::new(ErrorCode::PaymentRequired, message).told_as(*code);
+                let requirement = offer.and_then(|offer| offer.requirement);
+                Self {
+                    requirement: requirement
+                        .map(|offer| Box::new(bardo_seller::with_reason(*offer, code))),
+                    ..problem.for_good()
+                }
+            }
+            PaymentRejection::Used(claim) => {
+                let id = claim.request.as_str();
+                let state = match (claim.stage, claim.service) {
+                    (ClaimStage::Failed, _) => "its settlement failed",
+                    (_, ServiceStage::Done) => "that request was answered",
+                    _ => "that request is in progress",
+                };
+                let message = format!(
+                    "this payment was used for the request `{id}`, and {state}; see /v1/payments/{id}. Sign another \
+                     payment for another answer, or send an Idempotency-Key with the first to get its answer again"
+                );
+                Self::new(ErrorCode::PaymentUsed, message)
+                    .told_as("payment_replay")
+                    .for_good()
+            }
+            PaymentRejection::InDebt { .. } => {
+                let message = format!("{rejection}: POST /v1/deposits; nothing was charged");
+                Self::new(ErrorCode::PaymentDebt, message).for_good()
+            }
+            PaymentRejection::Exposed(_) => {
+                let message = format!("{rejection}; nothing was charged");
+                Self::new(ErrorCode::PaymentLimit, message).retry_after(AGAIN_MS)
+            }
+            PaymentRejection::Unknown(_) => {
+                tracing::warn!(%rejection, "a payment is not verified");
+                let message = "the payment cannot be verified now, because the chain does not answer; nothing was \
+                     charged. Send the request with the same payment again";
+                Self::new(ErrorCode::PaymentPending, message).retry_after(AGAIN_MS)
+            }
+            PaymentRejection::Store(error) => Self::store_unavailable(error),
+        }
+    }
+
+    /// The answer is there, or was to follow, and its payment did not settle. The answer is kept
+    /// back.
+    pub(crate) fn unsettled(receipt: &SettlementReceipt, id: &str) -> Self {
+        let SettlementReceipt::Failed { reason, .. } = receipt else {
+            return Self::store_unavailable(&"a settled payment is refused");
+        };
+        if receipt.is_pending() {
+            let message = format!(
+                "the settlement of the payment is not known yet; see /v1/payments/{id}. Do not sign another payment: if \
+                 this one settles, it is credit of your wallet"
+            );
+            return Self::new(ErrorCode::PaymentPending, message)
+                .told_as(reason.as_str())
+                .for_good();
+        }
+        let message = format!(
+            "the payment could not be settled ({reason}), so its answer is not sent; see /v1/payments/{id}. Pay what \
+             the wallet owes by a deposit: POST /v1/deposits"
+        );
+        Self::new(ErrorCode::PaymentDebt, message)
+            .told_as(reason.as_str())
+            .for_good()
+    }
+
+    /// There is no such payment.
+    pub(crate) fn payment_not_found(id: &str) -> Self {
+        let id: String = id.chars().take(128).collect();
+        Self::new(
+            ErrorCode::PaymentNotFound,
+            format!("no payment has the id `{id}`; take the id of `x-bardo-payment`"),
+        )
+    }
+}

@@ -1,0 +1,129 @@
+//! The sale of single requests to callers without a key (x402): terms from the configuration, a
+//! chain to verify and settle on, and books for what is paid there.
+
+mod charges;
+mod simulated;
+mod terms;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bardo_access::{PaidRequest, PayerTerms};
+use bardo_engine::{Payer, Principal};
+use bardo_ledger::Holds;
+use bardo_ledger::claims::ClaimBook;
+use bardo_seller::{AdmittedPayment, ClaimedHolds, PaymentChain, SaleOffers, Seller};
+use bardo_types::clock::{Clock, SystemClock};
+use bardo_types::ids::{AccountId, InvalidId, KeyId};
+
+use self::simulated::SimulatedChain;
+use crate::config::Config;
+use crate::stores::ProcessStores;
+
+pub(crate) use self::terms::check;
+
+/// What the edge and the engine need to sell requests.
+pub(crate) struct Sale {
+    pub(crate) seller: Seller,
+    pub(crate) holds: Arc<ClaimedHolds>,
+    pub(crate) chain: Arc<dyn PaymentChain>,
+    /// Longest time that a whole answer waits for its settlement.
+    pub(crate) wait: Duration,
+    /// Address of the gateway as callers see it.
+    pub(crate) public_url: Option<String>,
+}
+
+/// How often claims are looked at that no request of this process made due.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Settles claims for as long as the process runs.
+pub(crate) async fn keep_settling(sale: Arc<Sale>) {
+    let mut is_failing = false;
+    loop {
+        let _ = tokio::time::timeout(LOOK, sale.holds.until_due()).await;
+        match sale.chain.settle_due().await {
+            Ok(()) => is_failing = false,
+            // One line for the whole time, not one every second.
+            Err(error) if !std::mem::replace(&mut is_failing, true) => {
+                tracing::warn!(%error, "cannot settle payments; the gateway tries again");
+            }
+            Err(error) => tracing::debug!(%error, "cannot settle payments"),
+        }
+    }
+}
+
+/// The sale of a configuration, with the offers for its engine; `None` where nothing is for sale.
+///
+/// # Errors
+/// What is wrong with the settings.
+pub(crate) fn open(
+    config: &Config,
+    stores: &ProcessStores,
+    sandbox: bool,
+) -> Result<Option<(Sale, SaleOffers)>, String> {
+    let payments = &config.payments;
+    if !payments.enabled {
+        return Ok(None);
+    }
+    let terms = terms::of(config, sandbox)?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let claims = ClaimBook::new(Arc::clone(&stores.claims));
+    let ledger: Arc<dyn Holds> = Arc::<dyn bardo_ledger::Ledger>::clone(&stores.ledger);
+    let chain: Arc<dyn PaymentChain> = match sandbox {
+        true => Arc::new(SimulatedChain::new(
+            claims.clone(),
+            Arc::clone(&stores.ledger),
+        )),
+        false => return Err("`payments.enabled`: no chain".to_owned()),
+    };
+    let holds = ClaimedHolds::new(ledger, claims.clone(), Arc::clone(&clock));
+    let holds = Arc::new(holds);
+    let terms = Arc::new(terms);
+    let offers = SaleOffers::new(Arc::clone(&terms), Arc::clone(&clock));
+    let seller = Seller::new(terms, claims, Arc::clone(&chain), Arc::clone(&holds), clock);
+    let sale = Sale {
+        seller,
+        holds,
+        chain,
+        wait: payments.settlement_wait.0,
+        public_url: payments.public_url.clone(),
+    };
+    Ok(Some((sale, offers)))
+}
+
+impl Sale {
+    /// A caller without a key, who may look at offers.
+    pub(crate) fn guest(&self, peer: IpAddr) -> Principal {
+        let peer = peer.to_canonical();
+        let counted_as = KeyId::parse(&format!("guest:{peer}"));
+        self.principal(guest_account(), counted_as)
+    }
+
+    /// The wallet that pays for a request.
+    pub(crate) fn payer(&self, payment: &AdmittedPayment) -> Principal {
+        let account = payment.account();
+        let counted_as = KeyId::parse(account.as_str());
+        self.principal(account, counted_as)
+    }
+
+    fn principal(&self, account: AccountId, counted_as: Result<KeyId, InvalidId>) -> Principal {
+        // An address is made of letters, digits, dots and colons.
+        let counted_as = counted_as.expect("an account or an address is an id");
+        let minimum = self.seller.terms().minimum;
+        let terms = PayerTerms {
+            settles_first: true,
+            per_request: Some(PaidRequest { minimum }),
+            ..PayerTerms::without_key(counted_as)
+        };
+        Principal {
+            account,
+            payer: Payer::Prepaid(Arc::new(terms)),
+        }
+    }
+}
+
+/// The account of callers without a key. No money is ever booked on it.
+fn guest_account() -> AccountId {
+    AccountId::parse("guest").expect("a word is an id")
+}

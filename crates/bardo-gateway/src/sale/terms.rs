@@ -1,0 +1,118 @@
+//! The terms of the sale, from the configuration.
+
+use bardo_ledger::claims::{ClaimOrder, ExposureTerms};
+use bardo_seller::SaleTerms;
+use bardo_types::money::MicroUsd;
+use bardo_x402::evm::{Address, Signer};
+use bardo_x402::quote::{CeilingBounds, QuoteKey};
+use bardo_x402::token::{PaymentToken, TokenAmount};
+use bardo_x402::wire::TransferMethod;
+
+use crate::config::{Config, PaymentsConfig, RawPaymentScheme, WalletNetwork, usd};
+
+/// A public test key, which no chain has money for. It settles simulated payments.
+const SIMULATED: &str = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+/// Seconds that a settlement may take after the longest answer.
+const SETTLE_S: u64 = 60;
+/// Seconds between the signature of a payment and its arrival.
+const ARRIVE_S: u64 = 60;
+
+/// What is wrong with the settings of the sale.
+pub(crate) fn check(config: &Config) -> Result<(), String> {
+    match config.payments.enabled {
+        // A sandbox brings a key of its own.
+        true => of(config, true).map(drop),
+        false => Ok(()),
+    }
+}
+
+/// The text of the settlement key. A sandbox has one of its own.
+pub(super) fn settlement_key(payments: &PaymentsConfig, sandbox: bool) -> Result<&str, String> {
+    let own = payments.settlement_key.as_ref();
+    match own.map(bardo_types::secret::Secret::expose) {
+        Some(key) if !key.is_empty() => Ok(key),
+        _ if sandbox => Ok(SIMULATED),
+        _ => Err(
+            "`payments.settlement_key` is required to sell requests: the private key of the account that settles \
+             payments, such as \"env:BARDO_SETTLEMENT_KEY\""
+                .to_owned(),
+        ),
+    }
+}
+
+/// The account of the settlement key.
+pub(super) fn signer(payments: &PaymentsConfig, sandbox: bool) -> Result<Signer, String> {
+    let key = settlement_key(payments, sandbox)?;
+    Signer::from_hex(key).map_err(|error| format!("`payments.settlement_key`: {error}"))
+}
+
+pub(super) fn of(config: &Config, sandbox: bool) -> Result<SaleTerms, String> {
+    let payments = &config.payments;
+    let facilitator = signer(payments, sandbox)?.address();
+    let longest_s = config.upstream.total_timeout.0.as_secs();
+    let amount = |name: &str, number| usd(&format!("payments.{name}"), number);
+    let least = amount("min_request_usd", &payments.min_request_usd)?;
+    let most = amount("max_request_usd", &payments.max_request_usd)?;
+    if most < least || least == MicroUsd::ZERO {
+        return Err(
+            "`payments.min_request_usd` must be above 0 and at most `payments.max_request_usd`"
+                .to_owned(),
+        );
+    }
+    Ok(SaleTerms {
+        token: match payments.network {
+            WalletNetwork::Base => PaymentToken::usdc_on_base(),
+            WalletNetwork::BaseSepolia => PaymentToken::usdc_on_base_sepolia(),
+        },
+        pay_to: match payments.pay_to.as_deref() {
+            None => facilitator,
+            Some(text) => address(text)?,
+        },
+        methods: methods(payments, facilitator)?,
+        order: match payments.settle_first {
+            true => ClaimOrder::SettleFirst,
+            false => ClaimOrder::ServeFirst,
+        },
+        quote_key: QuoteKey::derive(settlement_key(payments, sandbox)?.as_bytes()),
+        quote_s: payments.quote_ttl.0.as_secs(),
+        max_timeout_s: longest_s + SETTLE_S + ARRIVE_S,
+        least_s: longest_s + SETTLE_S,
+        bounds: CeilingBounds {
+            least: TokenAmount::from_usd(least),
+            below: TokenAmount::new(most.get().saturating_add(1)),
+        },
+        minimum: least,
+        exposure: ExposureTerms {
+            cap: amount("max_open_usd", &payments.max_open_usd)?,
+            first_cap: amount("first_open_usd", &payments.first_open_usd)?,
+            raise: amount("raise_open_usd", &payments.raise_open_usd)?,
+            open_max: payments.max_open,
+        },
+        stale_ms: (longest_s + SETTLE_S) * 1_000,
+    })
+}
+
+fn methods(payments: &PaymentsConfig, facilitator: Address) -> Result<Vec<TransferMethod>, String> {
+    let schemes = &payments.schemes;
+    if schemes.is_empty() {
+        return Err("`payments.schemes` is empty; name \"upto\", \"exact\" or both".to_owned());
+    }
+    if payments.settle_first && schemes.contains(&RawPaymentScheme::Upto) {
+        return Err(
+            "`payments.settle_first` needs `schemes: [\"exact\"]`: what `upto` settles is known after the answer"
+                .to_owned(),
+        );
+    }
+    let methods = schemes.iter().map(|scheme| match scheme {
+        RawPaymentScheme::Upto => TransferMethod::Upto { facilitator },
+        RawPaymentScheme::Exact => TransferMethod::Exact,
+    });
+    Ok(methods.collect())
+}
+
+fn address(text: &str) -> Result<Address, String> {
+    let address: Option<Address> = text.parse().ok();
+    address
+        .filter(|address| *address != Address::ZERO)
+        .ok_or_else(|| "`payments.pay_to` must be an address: 0x and 40 hex digits".to_owned())
+}

@@ -1,0 +1,26 @@
+//! Sells single requests to callers without an account, for payments by x402.
+//!
+//! An offer ([`SaleOffers`]) becomes a payment ([`PresentedPayment`]), which is verified and claimed
+//! ([`Seller::admit`]) before the engine sees its request. The engine then holds and charges as for
+//! any caller, against the claim in place of an account ([`ClaimedHolds`]). The settlement on the
+//! chain follows from the claim alone, in this process or in another.
+//!
+//! What a chain knows comes through [`PaymentChain`]. Nothing here opens a connection.
+
+mod admit;
+mod claimed;
+mod offers;
+mod payment;
+mod port;
+mod terms;
+mod ticket;
+mod view;
+
+pub use admit::{AdmittedPayment, PaymentRejection, SaleRequest, Seller};
+pub use claimed::ClaimedHolds;
+pub use offers::{SaleOffers, with_reason};
+pub use payment::{MalformedPayment, PresentedPayment};
+pub use port::{ChainFuture, ChainUnknown, PayerFacts, PaymentChain};
+pub use terms::SaleTerms;
+pub use ticket::PaidTicket;
+pub use view::payment_view;

@@ -1,0 +1,46 @@
+//! The port to a chain: what it knows of a payer, and the settlement of claims.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use bardo_ledger::claims::{AuthorizationKey, ClaimRecord};
+use bardo_x402::evm::SigningAccount;
+use bardo_x402::verify::{CheckedPayment, PayerState};
+
+/// The future that every method of a chain returns.
+pub type ChainFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The chain, or the store of claims, did not answer. That is no refusal: a payment may still be
+/// good, and a settlement may still happen.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ChainUnknown(pub String);
+
+/// The state of a payer, as a chain shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PayerFacts {
+    /// How the payer signs.
+    pub account: SigningAccount,
+    /// Its money and nonces.
+    pub state: PayerState,
+}
+
+/// A chain on which payments are verified and settled.
+pub trait PaymentChain: Send + Sync {
+    /// What the chain says of the payer, at most some seconds old.
+    fn payer<'a>(
+        &'a self,
+        payment: &'a CheckedPayment,
+    ) -> ChainFuture<'a, Result<PayerFacts, ChainUnknown>>;
+
+    /// Settles a claim that is due, and answers the claim as it is when the chain has decided, or
+    /// when `wait` has passed. The settlement goes on after that.
+    fn settle<'a>(
+        &'a self,
+        key: &'a AuthorizationKey,
+        wait: Duration,
+    ) -> ChainFuture<'a, Result<Option<ClaimRecord>, ChainUnknown>>;
+
+    /// Takes all claims that are due one step further. It is called again and again.
+    fn settle_due(&self) -> ChainFuture<'_, Result<(), ChainUnknown>>;
+}
