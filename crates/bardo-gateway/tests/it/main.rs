@@ -41,6 +41,7 @@ mod reload;
 mod retries;
 mod rig;
 mod routing;
+mod sale;
 mod screening;
 mod scripted;
 mod service_manager;

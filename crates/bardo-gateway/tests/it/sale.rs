@@ -1,0 +1,385 @@
+//! Callers without a key, who pay for single requests by x402 on a simulated chain.
+
+use std::sync::Mutex;
+
+use bardo_x402::evm::{Address, B256, Signer, U256};
+use bardo_x402::payer::{PayerLimits, PaymentHeader, PaymentOffers, Permit2Approval};
+use bardo_x402::token::{PaymentToken, TokenAmount};
+use bardo_x402::wire::{
+    PaymentScheme, SettlementReceipt, X402Version, decode_header, encode_header,
+};
+use serde_json::{Value, json};
+
+use crate::http::{Answer, Request};
+use crate::rig::{Folder, Gateway, command, eventually};
+use crate::sse::Caller;
+
+/// A public test key.
+const KEY: [u8; 32] = [0x59; 32];
+/// Names of nonces, so that none is used twice.
+static NONCES: Mutex<u8> = Mutex::new(0);
+
+fn nonce() -> B256 {
+    let mut last = NONCES.lock().expect("nobody panicked");
+    *last += 1;
+    B256::repeat_byte(*last)
+}
+
+fn now_s() -> u64 {
+    let now = std::time::SystemTime::now();
+    now.duration_since(std::time::UNIX_EPOCH)
+        .expect("it is after 1970")
+        .as_secs()
+}
+
+fn seller(environment: &[(&str, &str)]) -> Gateway {
+    let folder = Folder::new();
+    let mut serve = command(&folder);
+    serve.args(["serve", "--sandbox", "--payments", "--fast", "--data-dir"]);
+    serve.arg(folder.0.join("data"));
+    Gateway::run(folder, serve, environment)
+}
+
+fn limits(scheme: PaymentScheme) -> PayerLimits {
+    PayerLimits {
+        tokens: vec![PaymentToken::usdc_on_base()],
+        schemes: vec![scheme],
+        most: TokenAmount::new(999_999),
+        most_timeout_s: 3_600,
+    }
+}
+
+/// A payment for the offer of a 402.
+fn sign(offered: &Answer, version: X402Version, scheme: PaymentScheme) -> PaymentHeader {
+    let header = offered.header("payment-required");
+    let header = header.filter(|_| version == X402Version::V2);
+    let offers = PaymentOffers::read(header.map(str::as_bytes), offered.text().as_bytes());
+    let chosen = offers.expect("an offer").choose(&limits(scheme));
+    let signer = Signer::from_bytes(KEY).expect("a key");
+    chosen.expect("it is within the limits").sign(
+        &signer,
+        nonce(),
+        Permit2Approval::Standing,
+        now_s(),
+    )
+}
+
+fn paid(request: &Request, payment: &PaymentHeader) -> Request {
+    request.clone().with(payment.name, &payment.value)
+}
+
+fn chat(words: &str) -> Request {
+    let mut body = Caller::Chat.request("gpt-5.5", words, false);
+    body["max_completion_tokens"] = json!(200);
+    Request::json(Caller::Chat.path(), &body)
+}
+
+/// The receipt of an answer.
+fn receipt(answer: &Answer, version: X402Version) -> SettlementReceipt {
+    let header = answer.header(version.receipt_header()).expect("a receipt");
+    SettlementReceipt::from_header(version, header.as_bytes()).expect("it can be read")
+}
+
+fn payment_of(gateway: &Gateway, answer: &Answer) -> Value {
+    let id = answer.header("x-bardo-payment").expect("an id");
+    gateway
+        .send(&Request::get(&format!("/v1/payments/{id}")))
+        .json()
+}
+
+#[track_caller]
+fn refused(answer: &Answer, status: u16, code: &str) {
+    let told = answer.text();
+    assert_eq!(answer.status(), status, "{told}");
+    assert_eq!(answer.json()["error"]["bardo_code"], code, "{told}");
+}
+
+/// The offer in the header of a 402.
+fn offer(answer: &Answer) -> Value {
+    let header = answer.header("payment-required").expect("an offer");
+    let json = decode_header(header.as_bytes()).expect("base64");
+    serde_json::from_slice(&json).expect("JSON")
+}
+
+#[test]
+fn every_dialect_is_offered_paid_and_settled_for_what_it_cost() {
+    let gateway = seller(&[]);
+    for caller in Caller::ALL {
+        for stream in [false, true] {
+            for scheme in [PaymentScheme::Upto, PaymentScheme::Exact] {
+                let what = format!("{caller:?}, {scheme:?}, stream: {stream}");
+                let body = caller.request("claude-haiku-4-5", "Hi", stream);
+                let request = Request::json(caller.path(), &body);
+                let offered = gateway.send(&request);
+                assert_eq!(offered.status(), 402, "{what}: {}", offered.text());
+                let payment = sign(&offered, X402Version::V2, scheme);
+                let answer = gateway.send(&paid(&request, &payment));
+                assert_eq!(answer.status(), 200, "{what}: {}", answer.text());
+                assert_eq!(answer.header("x-bardo-balance"), None);
+                let settled = eventually("the settlement", || {
+                    let found = payment_of(&gateway, &answer);
+                    (found["status"] == "settled").then_some(found)
+                });
+                let authorized = TokenAmount::get(payment.amount);
+                let charged = micro(&settled["charged_usd"]);
+                assert!(
+                    charged >= 1_000 && charged <= authorized,
+                    "{what}: {settled}"
+                );
+                let moved = match scheme {
+                    PaymentScheme::Upto => charged,
+                    PaymentScheme::Exact => authorized,
+                };
+                assert_eq!(micro(&settled["settled_usd"]), moved, "{what}: {settled}");
+                if !stream {
+                    let receipt = receipt(&answer, X402Version::V2);
+                    assert!(
+                        matches!(receipt, SettlementReceipt::Settled { .. }),
+                        "{receipt:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// USD with six digits, in millionths.
+fn micro(usd: &Value) -> u64 {
+    let usd = usd.as_str().expect("an amount");
+    usd.replace('.', "").parse().expect("digits")
+}
+
+#[test]
+fn a_payment_of_version_1_pays_too() {
+    let gateway = seller(&[]);
+    let request = chat("Hi");
+    let offered = gateway.send(&request);
+    let payment = sign(&offered, X402Version::V1, PaymentScheme::Exact);
+    let answer = gateway.send(&paid(&request, &payment));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    let receipt = receipt(&answer, X402Version::V1);
+    assert!(
+        matches!(receipt, SettlementReceipt::Settled { .. }),
+        "{receipt:?}"
+    );
+}
+
+#[test]
+fn one_payment_buys_one_answer_however_often_it_is_sent() {
+    let gateway = seller(&[]);
+    let request = chat("Hi");
+    let payment = sign(
+        &gateway.send(&request),
+        X402Version::V2,
+        PaymentScheme::Upto,
+    );
+    let request = paid(&request, &payment);
+    let answers: Vec<Answer> = std::thread::scope(|scope| {
+        let sent = (0..40).map(|_| scope.spawn(|| gateway.send(&request)));
+        let sent: Vec<_> = sent.collect();
+        sent.into_iter()
+            .map(|one| one.join().expect("it answers"))
+            .collect()
+    });
+    let (served, others): (Vec<_>, Vec<_>) =
+        answers.iter().partition(|answer| answer.status() == 200);
+    assert_eq!(served.len(), 1);
+    for other in others {
+        refused(other, 409, "payment_used");
+        assert_eq!(other.header("payment-required"), None, "no fresh offer");
+        assert_eq!(other.header("x-should-retry"), Some("false"));
+    }
+}
+
+#[test]
+fn an_idempotency_key_gets_the_same_answer_again_for_the_same_payment() {
+    let gateway = seller(&[]);
+    let request = chat("Hi");
+    let payment = sign(
+        &gateway.send(&request),
+        X402Version::V2,
+        PaymentScheme::Upto,
+    );
+    let request = paid(&request, &payment).with("idempotency-key", "k1");
+    let first = gateway.send(&request);
+    assert_eq!(first.status(), 200, "{}", first.text());
+    let again = gateway.send(&request);
+    assert_eq!(again.status(), 200, "{}", again.text());
+    assert_eq!(again.header("idempotent-replayed"), Some("true"));
+    assert_eq!(again.text(), first.text());
+}
+
+#[test]
+fn a_payment_for_another_body_path_or_amount_is_refused_with_a_fresh_offer() {
+    let gateway = seller(&[]);
+    let request = chat("Hi");
+    let offered = gateway.send(&request);
+    let payment = sign(&offered, X402Version::V2, PaymentScheme::Upto);
+    let other_path = {
+        let body = Caller::Chat.request("gpt-5.5", "Hi", false);
+        Request::json(
+            Caller::Responses.path(),
+            &json!({ "model": body["model"], "input": "Hi" }),
+        )
+    };
+    for other in [chat("Hello"), other_path] {
+        let answer = gateway.send(&paid(&other, &payment));
+        refused(&answer, 402, "payment_required");
+        let error = offer(&answer)["error"].clone();
+        assert_eq!(error, "invalid_payment_requirements", "{}", answer.text());
+    }
+    let changes: [(&str, Value, &str); 6] = [
+        (
+            "/accepted/amount",
+            json!("1000"),
+            "invalid_payment_requirements",
+        ),
+        (
+            "/accepted/payTo",
+            json!(Address::repeat_byte(7).to_string()),
+            "invalid_payment_requirements",
+        ),
+        (
+            "/payload/permit2Authorization/permitted/amount",
+            json!("1"),
+            "permit2_amount_mismatch",
+        ),
+        (
+            "/payload/permit2Authorization/witness/to",
+            json!(Address::repeat_byte(7).to_string()),
+            "invalid_permit2_recipient_mismatch",
+        ),
+        (
+            "/payload/permit2Authorization/deadline",
+            json!(now_s().to_string()),
+            "permit2_deadline_expired",
+        ),
+        (
+            "/payload/permit2Authorization/nonce",
+            json!(U256::from(5).to_string()),
+            "invalid_permit2_signature",
+        ),
+    ];
+    for (place, value, code) in changes {
+        let json = decode_header(payment.value.as_bytes()).expect("base64");
+        let mut json: Value = serde_json::from_slice(&json).expect("JSON");
+        *json.pointer_mut(place).expect("a member") = value;
+        let changed = PaymentHeader {
+            value: encode_header(&json.to_string()),
+            ..payment.clone()
+        };
+        let answer = gateway.send(&paid(&request, &changed));
+        refused(&answer, 402, "payment_required");
+        assert_eq!(offer(&answer)["error"], code, "{place}: {}", answer.text());
+    }
+    // The payment is still good.
+    assert_eq!(gateway.send(&paid(&request, &payment)).status(), 200);
+}
+
+#[test]
+fn a_header_that_is_no_payment_is_a_bad_request() {
+    let gateway = seller(&[]);
+    let request = chat("Hi");
+    let payment = sign(
+        &gateway.send(&request),
+        X402Version::V2,
+        PaymentScheme::Upto,
+    );
+    for (name, value) in [
+        ("payment-signature", "not base64!"),
+        ("payment-signature", "e30="),
+        ("x-payment", payment.value.as_str()),
+    ] {
+        refused(
+            &gateway.send(&request.clone().with(name, value)),
+            400,
+            "invalid_request",
+        );
+    }
+    let twice = paid(&paid(&request, &payment), &payment);
+    refused(&gateway.send(&twice), 400, "invalid_request");
+}
+
+#[test]
+fn guests_look_at_models_and_count_tokens_and_keys_of_ours_are_still_checked() {
+    let gateway = seller(&[]);
+    assert_eq!(gateway.send(&Request::get("/v1/models")).status(), 200);
+    let body =
+        json!({ "model": "claude-haiku-4-5", "messages": [{ "role": "user", "content": "Hi" }] });
+    let counted = gateway.send(&Request::json("/v1/messages/count_tokens", &body));
+    assert_eq!(counted.status(), 200, "{}", counted.text());
+    refused(
+        &gateway.send(&Request::get("/v1/balance")),
+        401,
+        "missing_key",
+    );
+    let with_key = |key: &str| chat("Hi").with("authorization", &format!("Bearer {key}"));
+    let unknown = format!("bardo_sk_{}_{}", "a".repeat(16), "b".repeat(43));
+    for (key, status) in [
+        ("sk-anything", 402),
+        (unknown.as_str(), 401),
+        ("bardo_sk_cut", 401),
+    ] {
+        assert_eq!(gateway.send(&with_key(key)).status(), status, "{key}");
+    }
+    let own = gateway.ready["key"].as_str().expect("a key");
+    assert_eq!(gateway.send(&with_key(own)).status(), 200);
+    let bad = Request::json("/v1/chat/completions", &json!({ "model": "gpt-5.5" }));
+    refused(&gateway.send(&bad), 400, "invalid_request");
+    refused(
+        &gateway.send(&Request::get("/v1/payments/req_none")),
+        404,
+        "payment_not_found",
+    );
+}
+
+#[test]
+fn a_gateway_that_settles_first_answers_with_the_transaction() {
+    let gateway = seller(&[
+        ("BARDO_PAYMENTS__SETTLE_FIRST", "true"),
+        ("BARDO_PAYMENTS__SCHEMES", "[\"exact\"]"),
+    ]);
+    let request = chat("Hi");
+    let offered = gateway.send(&request);
+    assert_eq!(offer(&offered)["accepts"].as_array().map(Vec::len), Some(1));
+    let payment = sign(&offered, X402Version::V2, PaymentScheme::Exact);
+    let answer = gateway.send(&paid(&request, &payment));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    let SettlementReceipt::Settled { transaction, .. } = receipt(&answer, X402Version::V2) else {
+        unreachable!("it is settled");
+    };
+    assert!(transaction.is_some());
+    let found = payment_of(&gateway, &answer);
+    assert_eq!(micro(&found["settled_usd"]), payment.amount.get());
+}
+
+#[test]
+fn a_wallet_owes_no_more_than_it_is_trusted_with() {
+    let gateway = seller(&[("BARDO_PAYMENTS__FIRST_OPEN_USD", "0.001")]);
+    let request = chat("Hi");
+    let payment = sign(
+        &gateway.send(&request),
+        X402Version::V2,
+        PaymentScheme::Upto,
+    );
+    refused(
+        &gateway.send(&paid(&request, &payment)),
+        429,
+        "payment_limit",
+    );
+}
+
+#[test]
+fn nothing_is_for_sale_where_the_operator_did_not_open_it() {
+    let folder = Folder::new();
+    let mut serve = command(&folder);
+    serve.args(["serve", "--sandbox", "--fast", "--data-dir"]);
+    serve.arg(folder.0.join("data"));
+    let gateway = Gateway::run(folder, serve, &[]);
+    refused(&gateway.send(&chat("Hi")), 401, "missing_key");
+    refused(
+        &gateway.send(&Request::get("/v1/payments/x")),
+        404,
+        "payment_not_found",
+    );
+}
