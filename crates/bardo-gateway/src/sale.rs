@@ -1,7 +1,9 @@
 //! The sale of single requests to callers without a key (x402): terms from the configuration, a
 //! chain to verify and settle on, and books for what is paid there.
 
+mod chain;
 mod charges;
+mod rpc;
 mod simulated;
 mod terms;
 
@@ -13,10 +15,12 @@ use bardo_access::{PaidRequest, PayerTerms};
 use bardo_engine::{Payer, Principal};
 use bardo_ledger::Holds;
 use bardo_ledger::claims::ClaimBook;
+use bardo_providers::transport::Transport;
 use bardo_seller::{AdmittedPayment, ClaimedHolds, PaymentChain, SaleOffers, Seller};
 use bardo_types::clock::{Clock, SystemClock};
 use bardo_types::ids::{AccountId, InvalidId, KeyId};
 
+use self::chain::RpcChain;
 use self::simulated::SimulatedChain;
 use crate::config::Config;
 use crate::stores::ProcessStores;
@@ -60,6 +64,7 @@ pub(crate) async fn keep_settling(sale: Arc<Sale>) {
 pub(crate) fn open(
     config: &Config,
     stores: &ProcessStores,
+    transport: &Transport,
     sandbox: bool,
 ) -> Result<Option<(Sale, SaleOffers)>, String> {
     let payments = &config.payments;
@@ -75,7 +80,13 @@ pub(crate) fn open(
             claims.clone(),
             Arc::clone(&stores.ledger),
         )),
-        false => return Err("`payments.enabled`: no chain".to_owned()),
+        false => Arc::new(RpcChain::open(
+            config,
+            stores,
+            &claims,
+            transport,
+            &terms.token,
+        )?),
     };
     let holds = ClaimedHolds::new(ledger, claims.clone(), Arc::clone(&clock));
     let holds = Arc::new(holds);

@@ -234,7 +234,7 @@ fn edge(
         caches::sealer,
         stores::shared_answers(&loaded.config.cache)?,
     );
-    let sale = sale::open(&loaded.config, stores, sandbox)?;
+    let sale = sale::open(&loaded.config, stores, transport, sandbox)?;
     let holds: Arc<dyn bardo_ledger::Holds> = match &sale {
         Some((sale, _)) => Arc::clone(&sale.holds) as Arc<dyn bardo_ledger::Holds>,
         None => Arc::<dyn bardo_ledger::Ledger>::clone(&stores.ledger),
@@ -328,6 +328,7 @@ fn policy(
         stored: Some(stored),
         privy,
         is_loopback: config.server.listen.ip().is_loopback(),
+        sells: config.payments.enabled,
         origins: config.server.cors.origins.clone(),
     };
     Ok(EdgePolicy {

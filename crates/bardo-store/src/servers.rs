@@ -1,17 +1,19 @@
-//! Real servers for tests: a Postgres and a Redis of their own, on loopback, gone with the process
-//! that started them.
+//! Real servers for tests: a Postgres, a Redis and a node of a chain of their own, on loopback, gone
+//! with the process that started them.
 //!
 //! Nothing of the machine's own servers is touched: each has a fresh data directory and a free
-//! port. The programs are looked for in the folders that `BARDO_TEST_POSTGRES` and
-//! `BARDO_TEST_REDIS` name, in `target/tools`, where `cargo xtask servers` puts them, and in the
-//! usual places. Start at [`PostgresServer::start`]
-//! and [`RedisServer::start`].
+//! port. The programs are looked for in the folders that `BARDO_TEST_POSTGRES`, `BARDO_TEST_REDIS`
+//! and `BARDO_TEST_ANVIL` name, in `target/tools`, where `cargo xtask servers` puts them, and in the
+//! usual places. Start at [`PostgresServer::start`], [`RedisServer::start`] and
+//! [`ChainNode::start`].
 
+mod chain;
 mod find;
 mod postgres;
 mod process;
 mod redis;
 
+pub use chain::ChainNode;
 pub use postgres::{PostgresServer, ShutdownMode};
 pub use redis::RedisServer;
 

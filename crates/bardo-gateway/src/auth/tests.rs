@@ -102,6 +102,7 @@ fn gate(fixed: StaticKeys, shelf: Option<&Arc<Shelf>>) -> Gatekeeper {
         stored: store.map(StoredKeys::over),
         privy: None,
         is_loopback: true,
+        sells: false,
         origins: Vec::new(),
     })
 }
@@ -315,6 +316,7 @@ async fn a_listener_that_others_can_reach_is_never_open() {
             stored,
             privy: None,
             is_loopback: false,
+            sells: false,
             origins: Vec::new(),
         });
         assert_eq!(ask(&gate, &[]).await, Err(Denied::Missing));

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use bardo_ledger::claims::{ClaimRecord, ServiceStage};
 use bardo_ledger::{Charge, End, Ledger, Settle, StoreError};
 use bardo_types::money::MicroUsd;
+use serde_json::Value;
 
 /// The backend that is named where the receipt of a request is lost.
 const UNKNOWN: &str = "unknown";
 
-/// The charge of a settled claim, for booking; `None` while the answer is not over. Its parts are
-/// those of the receipt; without one, all of it is the provider's.
+/// The command that charges a settled claim; `None` while its answer is not over, or where nothing
+/// is charged.
 ///
 /// # Errors
 /// When the ledger does not answer.
@@ -19,35 +20,56 @@ pub(super) async fn capture(
     claim: &ClaimRecord,
     now_ms: u64,
 ) -> Result<Option<Settle>, StoreError> {
-    if claim.service != ServiceStage::Done {
+    let total = claim.capture();
+    if claim.service != ServiceStage::Done || total == MicroUsd::ZERO {
         return Ok(None);
     }
-    let total = claim.capture();
-    let receipt = ledger
-        .receipt(&claim.account, claim.request.as_str())
-        .await?;
-    let (provider, spread) = receipt.as_deref().and_then(parts).unwrap_or_default();
-    let spread = spread.min(total);
     Ok(Some(Settle {
         account: claim.account.clone(),
         request: claim.request.clone(),
-        end: End::Capture(Charge {
-            provider: match provider.is_empty() {
-                true => UNKNOWN.into(),
-                false => Arc::from(provider),
-            },
-            provider_cost: total.saturating_sub(spread),
-            spread,
-        }),
+        end: End::Capture(charge(ledger, claim, total).await?),
         record: None,
         now_ms,
     }))
 }
 
-/// The backend and the gateway's part, of a receipt as JSON.
-fn parts(receipt: &str) -> Option<(String, MicroUsd)> {
-    let receipt: serde_json::Value = serde_json::from_str(receipt).ok()?;
-    let spread = receipt["spread"].as_str().unwrap_or("0");
-    let spread = MicroUsd::from_usd(spread).ok()?;
-    Some((receipt["provider"].as_str()?.to_owned(), spread))
+/// The parts of the charge of a claim, by its receipt; without one, all of it is the provider's.
+///
+/// # Errors
+/// When the ledger does not answer.
+pub(super) async fn charge(
+    ledger: &dyn Ledger,
+    claim: &ClaimRecord,
+    total: MicroUsd,
+) -> Result<Charge, StoreError> {
+    let receipt = receipt(ledger, claim).await?;
+    let text = |name: &str| receipt.as_ref().and_then(|receipt| receipt[name].as_str());
+    let spread = text("spread").and_then(|spread| MicroUsd::from_usd(spread).ok());
+    let spread = spread.unwrap_or_default().min(total);
+    Ok(Charge {
+        provider: Arc::from(text("provider").unwrap_or(UNKNOWN)),
+        provider_cost: total.saturating_sub(spread),
+        spread,
+    })
+}
+
+/// What the receipt of a claim's request says that it cost; `None` without a receipt.
+///
+/// # Errors
+/// When the ledger does not answer.
+pub(super) async fn used(
+    ledger: &dyn Ledger,
+    claim: &ClaimRecord,
+) -> Result<Option<MicroUsd>, StoreError> {
+    let receipt = receipt(ledger, claim).await?;
+    let cost = receipt
+        .as_ref()
+        .and_then(|receipt| receipt["cost"].as_str());
+    Ok(cost.and_then(|cost| MicroUsd::from_usd(cost).ok()))
+}
+
+async fn receipt(ledger: &dyn Ledger, claim: &ClaimRecord) -> Result<Option<Value>, StoreError> {
+    let (account, request) = (&claim.account, claim.request.as_str());
+    let receipt = ledger.receipt(account, request).await?;
+    Ok(receipt.and_then(|receipt| serde_json::from_str(&receipt).ok()))
 }

@@ -158,7 +158,8 @@ pub(crate) fn known_clients(
     has_keys: impl FnOnce() -> Result<bool, CliFailure>,
 ) -> Result<(), CliFailure> {
     let listen = config.server.listen;
-    if listen.ip().is_loopback() || !config.auth.keys.is_empty() || config.auth.privy.is_some() {
+    let is_closed = listen.ip().is_loopback() || config.payments.enabled;
+    if is_closed || !config.auth.keys.is_empty() || config.auth.privy.is_some() {
         return Ok(());
     }
     if has_keys()? {

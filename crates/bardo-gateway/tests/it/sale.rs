@@ -1,36 +1,17 @@
 //! Callers without a key, who pay for single requests by x402 on a simulated chain.
 
-use std::sync::Mutex;
-
-use bardo_x402::evm::{Address, B256, Signer, U256};
-use bardo_x402::payer::{PayerLimits, PaymentHeader, PaymentOffers, Permit2Approval};
-use bardo_x402::token::{PaymentToken, TokenAmount};
+use bardo_x402::evm::{Address, U256};
+use bardo_x402::payer::PaymentHeader;
+use bardo_x402::token::TokenAmount;
 use bardo_x402::wire::{
     PaymentScheme, SettlementReceipt, X402Version, decode_header, encode_header,
 };
 use serde_json::{Value, json};
 
 use crate::http::{Answer, Request};
+use crate::payer::{micro, now_s, offer, paid, payment_of, receipt, refused, sign};
 use crate::rig::{Folder, Gateway, command, eventually};
 use crate::sse::Caller;
-
-/// A public test key.
-const KEY: [u8; 32] = [0x59; 32];
-/// Names of nonces, so that none is used twice.
-static NONCES: Mutex<u8> = Mutex::new(0);
-
-fn nonce() -> B256 {
-    let mut last = NONCES.lock().expect("nobody panicked");
-    *last += 1;
-    B256::repeat_byte(*last)
-}
-
-fn now_s() -> u64 {
-    let now = std::time::SystemTime::now();
-    now.duration_since(std::time::UNIX_EPOCH)
-        .expect("it is after 1970")
-        .as_secs()
-}
 
 fn seller(environment: &[(&str, &str)]) -> Gateway {
     let folder = Folder::new();
@@ -40,65 +21,10 @@ fn seller(environment: &[(&str, &str)]) -> Gateway {
     Gateway::run(folder, serve, environment)
 }
 
-fn limits(scheme: PaymentScheme) -> PayerLimits {
-    PayerLimits {
-        tokens: vec![PaymentToken::usdc_on_base()],
-        schemes: vec![scheme],
-        most: TokenAmount::new(999_999),
-        most_timeout_s: 3_600,
-    }
-}
-
-/// A payment for the offer of a 402.
-fn sign(offered: &Answer, version: X402Version, scheme: PaymentScheme) -> PaymentHeader {
-    let header = offered.header("payment-required");
-    let header = header.filter(|_| version == X402Version::V2);
-    let offers = PaymentOffers::read(header.map(str::as_bytes), offered.text().as_bytes());
-    let chosen = offers.expect("an offer").choose(&limits(scheme));
-    let signer = Signer::from_bytes(KEY).expect("a key");
-    chosen.expect("it is within the limits").sign(
-        &signer,
-        nonce(),
-        Permit2Approval::Standing,
-        now_s(),
-    )
-}
-
-fn paid(request: &Request, payment: &PaymentHeader) -> Request {
-    request.clone().with(payment.name, &payment.value)
-}
-
 fn chat(words: &str) -> Request {
     let mut body = Caller::Chat.request("gpt-5.5", words, false);
     body["max_completion_tokens"] = json!(200);
     Request::json(Caller::Chat.path(), &body)
-}
-
-/// The receipt of an answer.
-fn receipt(answer: &Answer, version: X402Version) -> SettlementReceipt {
-    let header = answer.header(version.receipt_header()).expect("a receipt");
-    SettlementReceipt::from_header(version, header.as_bytes()).expect("it can be read")
-}
-
-fn payment_of(gateway: &Gateway, answer: &Answer) -> Value {
-    let id = answer.header("x-bardo-payment").expect("an id");
-    gateway
-        .send(&Request::get(&format!("/v1/payments/{id}")))
-        .json()
-}
-
-#[track_caller]
-fn refused(answer: &Answer, status: u16, code: &str) {
-    let told = answer.text();
-    assert_eq!(answer.status(), status, "{told}");
-    assert_eq!(answer.json()["error"]["bardo_code"], code, "{told}");
-}
-
-/// The offer in the header of a 402.
-fn offer(answer: &Answer) -> Value {
-    let header = answer.header("payment-required").expect("an offer");
-    let json = decode_header(header.as_bytes()).expect("base64");
-    serde_json::from_slice(&json).expect("JSON")
 }
 
 #[test]
@@ -141,12 +67,6 @@ fn every_dialect_is_offered_paid_and_settled_for_what_it_cost() {
             }
         }
     }
-}
-
-/// USD with six digits, in millionths.
-fn micro(usd: &Value) -> u64 {
-    let usd = usd.as_str().expect("an amount");
-    usd.replace('.', "").parse().expect("digits")
 }
 
 #[test]

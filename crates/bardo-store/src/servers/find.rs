@@ -44,6 +44,23 @@ pub(super) fn redis() -> Result<PathBuf, ServerError> {
         .ok_or(ServerError::Missing("redis-server"))
 }
 
+/// `anvil`.
+pub(super) fn anvil() -> Result<PathBuf, ServerError> {
+    let mut places: Vec<PathBuf> = env::var_os("BARDO_TEST_ANVIL")
+        .map(PathBuf::from)
+        .into_iter()
+        .collect();
+    for tools in tools() {
+        places.push(tools.join("anvil/package/bin"));
+    }
+    places.extend(path());
+    places
+        .into_iter()
+        .map(|dir| dir.join("anvil"))
+        .find(|program| program.is_file())
+        .ok_or(ServerError::Missing("anvil"))
+}
+
 /// `tools` of the target directory in use, and of the workspace's own.
 fn tools() -> Vec<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

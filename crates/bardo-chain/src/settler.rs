@@ -1,0 +1,323 @@
+//! The settlement of claims: from what is owed to what is booked, one durable step after the other.
+
+mod booking;
+mod paying;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bardo_ledger::claims::{
+    AuthorizationKey, ClaimBook, ClaimOrder, ClaimRecord, ClaimStage, ClaimStep, ServiceStage,
+    StepBy,
+};
+use bardo_ledger::{Charge, Holds, LedgerFuture, StoreError};
+use bardo_types::ids::RequestId;
+use bardo_types::money::MicroUsd;
+use bardo_x402::verify::SettlementPlan;
+use tokio::time::Instant;
+
+use crate::reader::{ChainReader, ReadError};
+use crate::sender::{ChainSender, SendError};
+
+/// How claims are settled.
+#[derive(Debug, Clone, Copy)]
+pub struct SettlerTerms {
+    /// Blocks after which a settlement is final and booked.
+    pub confirmations: u64,
+    /// Milliseconds after which a transaction that is in no block is replaced by a dearer one.
+    pub bump_ms: u64,
+    /// Milliseconds of a block.
+    pub block_ms: u64,
+    /// Claims that are worked on at a time.
+    pub at_once: u32,
+}
+
+/// What the gateway knows of the requests that claims pay for.
+pub trait RequestEnds: Send + Sync {
+    /// What the answer of a request that says nothing any more came to, by its receipt; `None`
+    /// where there is none.
+    fn used<'a>(
+        &'a self,
+        claim: &'a ClaimRecord,
+    ) -> LedgerFuture<'a, Result<Option<MicroUsd>, StoreError>>;
+
+    /// The parts of the charge of an answer, which add up to this amount.
+    fn charge<'a>(
+        &'a self,
+        claim: &'a ClaimRecord,
+        total: MicroUsd,
+    ) -> LedgerFuture<'a, Result<Charge, StoreError>>;
+}
+
+/// Settles claims on a chain. Several may work on one store: each claim is leased to one.
+pub struct Settler {
+    name: String,
+    claims: ClaimBook,
+    ledger: Arc<dyn Holds>,
+    ends: Arc<dyn RequestEnds>,
+    reader: ChainReader,
+    sender: ChainSender,
+    terms: SettlerTerms,
+    /// A nonce that no transaction uses, and since when it is the next.
+    gap: Mutex<Option<(u64, Instant)>>,
+}
+
+/// What a round of work came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SettledCounts {
+    /// Claims that were due.
+    pub due: usize,
+    /// Those of which a store or the chain said nothing.
+    pub unknown: usize,
+}
+
+/// Why work on a claim stopped. It goes on when the claim is due again.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Stopped {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Another settler has the claim.
+    #[error("another settler has the claim")]
+    Lost,
+}
+
+/// Milliseconds for which a claim is leased.
+const LEASE_MS: u64 = 30_000;
+/// The pause before a claim is looked at again while somebody waits for it.
+const PAUSE: Duration = Duration::from_millis(40);
+/// How long a nonce may be the next and unused before it is filled.
+const GAP: Duration = Duration::from_secs(30);
+
+impl Settler {
+    /// A settler of this name, which is unlike those of other instances.
+    #[must_use]
+    pub fn new(
+        name: String,
+        (claims, ledger): (ClaimBook, Arc<dyn Holds>),
+        ends: Arc<dyn RequestEnds>,
+        reader: ChainReader,
+        sender: ChainSender,
+        terms: SettlerTerms,
+    ) -> Self {
+        Self {
+            name,
+            claims,
+            ledger,
+            ends,
+            reader,
+            sender,
+            terms,
+            gap: Mutex::default(),
+        }
+    }
+
+    /// The reader of the chain.
+    #[must_use]
+    pub fn reader(&self) -> &ChainReader {
+        &self.reader
+    }
+
+    /// The account that sends settlements.
+    #[must_use]
+    pub fn sender(&self) -> &ChainSender {
+        &self.sender
+    }
+
+    /// Takes all claims that are due as far as they go now.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn settle_due(&self, now_ms: u64) -> Result<SettledCounts, StoreError> {
+        let until_ms = now_ms + LEASE_MS;
+        let limit = self.terms.at_once;
+        let due = self.claims.store();
+        let due = due.lease_due(&self.name, now_ms, until_ms, limit).await?;
+        let mut counts = SettledCounts {
+            due: due.len(),
+            unknown: 0,
+        };
+        let work = due.into_iter().map(|claim| self.work(claim, now_ms));
+        for worked in futures_util::future::join_all(work).await {
+            if let Err(stopped) = worked {
+                counts.unknown += 1;
+                tracing::debug!(%stopped, "a settlement goes on later");
+            }
+        }
+        if let Err(stopped) = self.fill_gap(now_ms).await {
+            tracing::debug!(%stopped, "a gap between nonces is not filled");
+        }
+        Ok(counts)
+    }
+
+    /// Settles one claim, and answers it as it is when the chain has decided or `wait` has passed.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn settle_now(
+        &self,
+        key: &AuthorizationKey,
+        wait: Duration,
+        clock: impl Fn() -> u64,
+    ) -> Result<Option<ClaimRecord>, StoreError> {
+        let until = Instant::now() + wait;
+        loop {
+            let now_ms = clock();
+            let lease = ClaimStep::Lease {
+                owner: self.name.clone(),
+                until_ms: now_ms + LEASE_MS,
+            };
+            let leased = self.claims.step(key, &StepBy::Operator, &lease, now_ms);
+            if let Ok(Some(claim)) = leased.await?
+                && let Err(stopped) = self.work(claim, now_ms).await
+            {
+                tracing::debug!(%stopped, "a settlement goes on later");
+            }
+            let claim = self.claims.store().view(key).await?.claim;
+            let is_open = claim.as_ref().is_some_and(ClaimRecord::is_open);
+            if !is_open || Instant::now() >= until {
+                return Ok(claim);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Takes a leased claim as far as it goes, and ends the lease.
+    async fn work(&self, mut claim: ClaimRecord, now_ms: u64) -> Result<(), Stopped> {
+        let (key, number) = (claim.key, claim.lease_no);
+        let worked = async {
+            while let Some(step) = self.next_step(&claim, now_ms).await? {
+                let is_over = matches!(step, ClaimStep::Defer { .. } | ClaimStep::Fail { .. });
+                let Some(after) = self.step(&claim, step, now_ms).await? else {
+                    return Ok(());
+                };
+                claim = after;
+                if is_over {
+                    return Ok(());
+                }
+            }
+            self.book_final(&claim, now_ms).await
+        };
+        let worked: Result<(), Stopped> = worked.await;
+        if let Err(stopped @ (Stopped::Store(_) | Stopped::Read(_))) = &worked {
+            // So that another settler need not wait for the end of the lease.
+            let defer = ClaimStep::Defer {
+                until_ms: now_ms + self.terms.block_ms,
+                reason: stopped.to_string(),
+            };
+            let by = StepBy::Lease(number);
+            let _ = self.claims.step(&key, &by, &defer, now_ms).await;
+        }
+        worked
+    }
+
+    /// A step under the lease; `None` where the claim is gone.
+    async fn step(
+        &self,
+        claim: &ClaimRecord,
+        step: ClaimStep,
+        now_ms: u64,
+    ) -> Result<Option<ClaimRecord>, Stopped> {
+        let by = StepBy::Lease(claim.lease_no);
+        let after = self.claims.step(&claim.key, &by, &step, now_ms).await?;
+        match after {
+            Ok(after) => {
+                if let (ClaimStep::Send { transaction, .. }, Some(_)) = (&step, &after) {
+                    // It is durable: whoever comes next sends it again.
+                    self.sender.broadcast(transaction).await;
+                }
+                Ok(after)
+            }
+            Err(refusal) => {
+                tracing::debug!(%refusal, claim = %claim.key, "a step of a settlement is refused");
+                Err(Stopped::Lost)
+            }
+        }
+    }
+
+    /// What to do next with a claim; `None` where nothing is to be done on the chain now.
+    async fn next_step(
+        &self,
+        claim: &ClaimRecord,
+        now_ms: u64,
+    ) -> Result<Option<ClaimStep>, Stopped> {
+        let is_stale = claim.stale_at_ms <= now_ms;
+        match (claim.stage, claim.service) {
+            (ClaimStage::Failed | ClaimStage::Void, _) => Ok(None),
+            (ClaimStage::Settled, _) => self.confirm(claim, is_stale, now_ms).await,
+            (ClaimStage::Claimed, ServiceStage::Pending) if is_stale => {
+                // Anybody may have sent the payment meanwhile.
+                let paid = self.paid_by_others(claim, now_ms).await?;
+                Ok(Some(paid.unwrap_or(ClaimStep::Release)))
+            }
+            (ClaimStage::Claimed, ServiceStage::Pending)
+                if claim.order == ClaimOrder::SettleFirst =>
+            {
+                Ok(Some(self.pay(claim, now_ms).await?))
+            }
+            (ClaimStage::Claimed, ServiceStage::Started) if is_stale => {
+                Ok(Some(self.ended(claim).await?))
+            }
+            (ClaimStage::Claimed, _) => Ok(None),
+            (ClaimStage::Owed, _) => Ok(Some(self.pay(claim, now_ms).await?)),
+            (ClaimStage::Settling, _) => Ok(Some(self.look(claim, now_ms).await?)),
+        }
+    }
+
+    /// What a request came to that says nothing any more: what its receipt says, else nothing.
+    async fn ended(&self, claim: &ClaimRecord) -> Result<ClaimStep, Stopped> {
+        let used = self.ends.used(claim).await?.unwrap_or_default();
+        let used = used.min(claim.ceiling);
+        Ok(ClaimStep::Served { used })
+    }
+
+    fn plan(claim: &ClaimRecord) -> Result<SettlementPlan, Stopped> {
+        let plan = SettlementPlan::decode(&claim.payload);
+        let damaged = || StoreError::Damaged(format!("the payload of {} is not ours", claim.key));
+        Ok(plan.ok_or_else(damaged)?)
+    }
+
+    /// Uses up a nonce that was given out and that no transaction has, since it holds up all later
+    /// ones.
+    async fn fill_gap(&self, now_ms: u64) -> Result<(), SendError> {
+        let Some(next) = self.sender.next_nonce().await? else {
+            return Ok(());
+        };
+        let mined = self.sender.mined_nonce().await?;
+        if mined >= next || self.is_used(mined).await? {
+            self.note_gap(None);
+            return Ok(());
+        }
+        if self.note_gap(Some(mined)) {
+            let filler = self.sender.filler(mined, now_ms).await?;
+            tracing::warn!(nonce = mined, hash = %filler.hash, "a nonce without a transaction is filled");
+            self.sender.broadcast(&filler).await;
+        }
+        Ok(())
+    }
+
+    /// Notes the nonce of a gap; answers whether it has been one for long.
+    fn note_gap(&self, nonce: Option<u64>) -> bool {
+        let mut gap = self
+            .gap
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        match (nonce, *gap) {
+            (None, _) => *gap = None,
+            (Some(nonce), Some((known, since))) if known == nonce => {
+                if since.elapsed() >= GAP {
+                    *gap = None;
+                    return true;
+                }
+            }
+            (Some(nonce), _) => *gap = Some((nonce, Instant::now())),
+        }
+        false
+    }
+}
+
+/// The id of a request, for whoever reads the log.
+pub(crate) fn id(claim: &ClaimRecord) -> &RequestId {
+    &claim.request
+}

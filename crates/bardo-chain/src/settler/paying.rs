@@ -1,0 +1,245 @@
+//! Transactions of a claim: the first, those that replace it, and what became of them.
+
+use bardo_ledger::StoreError;
+use bardo_ledger::claims::{
+    ChainHash, ClaimQuery, ClaimRecord, ClaimStage, ClaimStep, OnChainSettlement,
+};
+use bardo_x402::evm::{Revert, U256};
+use bardo_x402::token::TokenAmount;
+use bardo_x402::verify::SettlementPlan;
+use bardo_x402::wire::TransferMethod;
+
+use super::{Settler, Stopped, id};
+use crate::receipt::ChainReceipt;
+use crate::sender::SendError;
+
+/// Blocks in which the transaction of somebody else is looked for: six hours of Base.
+const BLOCKS: u64 = 10_800;
+/// Seconds after the end of a payment at which no block can have it any more.
+const OVER_S: u64 = 120;
+/// Claims that are looked through for a nonce.
+const OPEN: u32 = 1_000;
+
+impl Settler {
+    /// The first transaction of a claim, or why there is none.
+    pub(super) async fn pay(&self, claim: &ClaimRecord, now_ms: u64) -> Result<ClaimStep, Stopped> {
+        let plan = Self::plan(claim)?;
+        let amount = match claim.stage {
+            // Settled first: the whole.
+            ClaimStage::Claimed => claim.ceiling,
+            _ => claim.amount,
+        };
+        let Some(call) = plan.call(TokenAmount::from_usd(amount)) else {
+            let reason = "the payment does not settle this amount".to_owned();
+            return Ok(ClaimStep::Fail { reason });
+        };
+        match self.sender.make(call.to, call.data, now_ms).await {
+            Ok(transaction) => Ok(ClaimStep::Send {
+                transaction,
+                check_at_ms: now_ms + self.terms.block_ms / 2,
+            }),
+            Err(error) => self.unsent(claim, &plan, error, now_ms).await,
+        }
+    }
+
+    /// What follows where a transaction cannot be made.
+    async fn unsent(
+        &self,
+        claim: &ClaimRecord,
+        plan: &SettlementPlan,
+        error: SendError,
+        now_ms: u64,
+    ) -> Result<ClaimStep, Stopped> {
+        match error {
+            SendError::Read(error) => Err(error.into()),
+            SendError::Store(error) => Err(error.into()),
+            SendError::GasBudget(_) | SendError::TooDear { .. } => {
+                tracing::warn!(id = %id(claim), %error, "a payment is settled later");
+                Ok(self.later(now_ms, &error.to_string()))
+            }
+            SendError::Reverts(revert) => self.reverted(claim, plan, &revert, now_ms).await,
+        }
+    }
+
+    /// A settlement would fail, or failed: somebody else may have paid by it.
+    async fn reverted(
+        &self,
+        claim: &ClaimRecord,
+        plan: &SettlementPlan,
+        revert: &Revert,
+        now_ms: u64,
+    ) -> Result<ClaimStep, Stopped> {
+        if *revert == Revert::NonceUsed
+            && let Some(paid) = self.paid_by_others(claim, now_ms).await?
+        {
+            return Ok(paid);
+        }
+        let reason = revert.code(plan.method()).to_owned();
+        tracing::warn!(id = %id(claim), %reason, "a payment cannot be settled");
+        Ok(ClaimStep::Fail { reason })
+    }
+
+    /// The settlement of `exact` by a transaction that is not ours; `None` where there is none.
+    /// Only our account can settle `upto`.
+    pub(super) async fn paid_by_others(
+        &self,
+        claim: &ClaimRecord,
+        now_ms: u64,
+    ) -> Result<Option<ClaimStep>, Stopped> {
+        let plan = Self::plan(claim)?;
+        if plan.method() != TransferMethod::Exact {
+            return Ok(None);
+        }
+        let key = &claim.key;
+        let (token, payer) = (plan.token().0.0, key.payer.0);
+        let used = self
+            .reader
+            .authorization_used(token, payer, key.nonce.0, BLOCKS);
+        let Some(hash) = used.await? else {
+            return Ok(None);
+        };
+        let receipts = self.reader.receipts(&[hash]).await?;
+        let receipt = receipts.into_iter().next().flatten();
+        Ok(receipt.and_then(|receipt| self.settlement(claim, &plan, &receipt, now_ms)))
+    }
+
+    /// The settlement that a receipt shows; `None` where it moved nothing for this claim.
+    fn settlement(
+        &self,
+        claim: &ClaimRecord,
+        plan: &SettlementPlan,
+        receipt: &ChainReceipt,
+        now_ms: u64,
+    ) -> Option<ClaimStep> {
+        if !receipt.succeeded {
+            return None;
+        }
+        let moved = receipt.moved(plan.token().0.0, claim.key.payer.0, plan.pay_to().0.0)?;
+        let amount = u64::try_from(moved.min(U256::from(claim.ceiling.get()))).ok()?;
+        Some(ClaimStep::Settle {
+            settlement: OnChainSettlement {
+                transaction: ChainHash(receipt.transaction),
+                amount: TokenAmount::new(amount).to_usd(),
+                block: receipt.block,
+            },
+            book_at_ms: now_ms + self.terms.confirmations * self.terms.block_ms,
+        })
+    }
+
+    /// Looks for the transactions of a claim.
+    pub(super) async fn look(
+        &self,
+        claim: &ClaimRecord,
+        now_ms: u64,
+    ) -> Result<ClaimStep, Stopped> {
+        let plan = Self::plan(claim)?;
+        let hashes: Vec<_> = claim.transactions.iter().map(|sent| sent.hash.0).collect();
+        let receipts = self.reader.receipts(&hashes).await?;
+        let mut failed = false;
+        for (sent, receipt) in claim.transactions.iter().zip(receipts) {
+            let Some(receipt) = receipt else { continue };
+            let spent = self
+                .sender
+                .spent(sent.sender_nonce, receipt.cost, claim.changed_at_ms);
+            spent.await?;
+            if let Some(settle) = self.settlement(claim, &plan, &receipt, now_ms) {
+                return Ok(settle);
+            }
+            failed = true;
+        }
+        if failed {
+            return self.pay_again(claim, &plan, now_ms).await;
+        }
+        let head = self.reader.head().await?;
+        if head.time_s > claim.deadline_s + OVER_S {
+            if let Some(paid) = self.paid_by_others(claim, now_ms).await? {
+                return Ok(paid);
+            }
+            let reason = "the payment expired before it was settled".to_owned();
+            return Ok(ClaimStep::Fail { reason });
+        }
+        self.hurry(claim, &plan, now_ms).await
+    }
+
+    /// A transaction is in a block and failed. The call is simulated once more: it says why, or is
+    /// worth another transaction.
+    async fn pay_again(
+        &self,
+        claim: &ClaimRecord,
+        plan: &SettlementPlan,
+        now_ms: u64,
+    ) -> Result<ClaimStep, Stopped> {
+        let Some(call) = plan.call(TokenAmount::from_usd(claim.amount)) else {
+            return self.reverted(claim, plan, &Revert::Empty, now_ms).await;
+        };
+        match self.sender.make(call.to, call.data, now_ms).await {
+            Ok(transaction) => Ok(ClaimStep::Send {
+                transaction,
+                check_at_ms: now_ms + self.terms.block_ms / 2,
+            }),
+            Err(error) => self.unsent(claim, plan, error, now_ms).await,
+        }
+    }
+
+    /// No transaction is in a block: the last is sent again, and after a while a dearer one.
+    async fn hurry(
+        &self,
+        claim: &ClaimRecord,
+        plan: &SettlementPlan,
+        now_ms: u64,
+    ) -> Result<ClaimStep, Stopped> {
+        let Some(last) = claim.transactions.last() else {
+            return self.pay(claim, now_ms).await;
+        };
+        let count = claim.transactions.len() as u64;
+        let waited = now_ms.saturating_sub(claim.claimed_at_ms);
+        if waited < self.terms.bump_ms * count {
+            self.sender.broadcast(last).await;
+            return Ok(self.later(now_ms, "the transaction is in no block yet"));
+        }
+        let nonce = last.sender_nonce;
+        let Some(call) = plan.call(TokenAmount::from_usd(claim.amount)) else {
+            return self.reverted(claim, plan, &Revert::Empty, now_ms).await;
+        };
+        let raises = u32::try_from(count).unwrap_or(u32::MAX);
+        // The nonce may be used by a transaction of ours that a reorganization removed.
+        let made = match self.sender.mined_nonce().await? > nonce {
+            true => self.sender.make(call.to, call.data, now_ms).await,
+            false => {
+                let (to, data) = (call.to, call.data);
+                self.sender.replace(nonce, raises, to, data, now_ms).await
+            }
+        };
+        match made {
+            Ok(transaction) => Ok(ClaimStep::Send {
+                transaction,
+                check_at_ms: now_ms + self.terms.block_ms / 2,
+            }),
+            Err(error) => self.unsent(claim, plan, error, now_ms).await,
+        }
+    }
+
+    pub(super) fn later(&self, now_ms: u64, reason: &str) -> ClaimStep {
+        ClaimStep::Defer {
+            until_ms: now_ms + self.terms.block_ms / 2,
+            reason: reason.to_owned(),
+        }
+    }
+
+    /// Whether a claim that is being settled has a transaction with this nonce.
+    pub(super) async fn is_used(&self, nonce: u64) -> Result<bool, StoreError> {
+        let query = ClaimQuery {
+            stage: Some(ClaimStage::Settling),
+            limit: OPEN,
+            ..ClaimQuery::default()
+        };
+        let open = self.claims.store().claims(query).await?;
+        let sender = self.sender.address().0.0;
+        let is_it = |claim: &ClaimRecord| {
+            let sent = claim.transactions.iter();
+            sent.clone()
+                .any(|one| one.sender.0 == sender && one.sender_nonce == nonce)
+        };
+        Ok(open.iter().any(is_it))
+    }
+}

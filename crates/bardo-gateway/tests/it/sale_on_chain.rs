@@ -1,0 +1,273 @@
+//! Callers without a key, who pay for single requests by x402 on a real chain: a node with the
+//! contracts of payments at their real addresses.
+
+use bardo_store::servers::ChainNode;
+use bardo_x402::evm::Signer;
+use bardo_x402::wire::{PaymentScheme, SettlementReceipt, X402Version};
+use serde_json::{Value, json};
+
+use crate::http::{Answer, Request};
+use crate::payer::{self, micro, paid, payment_of, receipt, refused, sign};
+use crate::rig::{Gateway, Sandbox, eventually, everything, with};
+use crate::sse::Caller;
+
+/// A key of the node's own, which has ETH: it settles.
+const SETTLER: &str = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+/// An account that is paid and has no key here.
+const PAY_TO: &str = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
+/// 10 USDC.
+const RICH: u64 = 10_000_000;
+
+struct Shop {
+    node: ChainNode,
+    gateway: Gateway,
+    sandbox: Sandbox,
+    payer: String,
+}
+
+impl Shop {
+    fn open(more: Value) -> Self {
+        let node = ChainNode::start().expect("a node");
+        let payer = Signer::from_bytes(payer::KEY).expect("a key");
+        let payer = payer.address().to_string();
+        node.mint(&payer, RICH).expect("USDC");
+        node.approve_permit2(&payer, RICH).expect("an allowance");
+        let sandbox = Sandbox::start();
+        let gateway = Gateway::start(&Self::config(&node, &sandbox, more));
+        Self {
+            node,
+            gateway,
+            sandbox,
+            payer,
+        }
+    }
+
+    fn config(node: &ChainNode, sandbox: &Sandbox, more: Value) -> Value {
+        let mut config = everything(sandbox);
+        config["payments"] = json!({
+            "enabled": true,
+            "settlement_key": SETTLER,
+            "pay_to": PAY_TO,
+            "rpc_urls": [node.url()],
+            "rpc_allow_private": true,
+            "confirmations": 1,
+        });
+        with(config, "payments", more)
+    }
+
+    fn chat(&self) -> Request {
+        let mut body = Caller::Chat.request("gpt-5.5", "Hi", false);
+        body["max_completion_tokens"] = json!(200);
+        Request::json(Caller::Chat.path(), &body)
+    }
+
+    fn buy(&self, request: &Request, version: X402Version, scheme: PaymentScheme) -> Answer {
+        let payment = sign(&self.gateway.send(request), version, scheme);
+        self.gateway.send(&paid(request, &payment))
+    }
+
+    #[track_caller]
+    fn settled(&self, answer: &Answer) -> Value {
+        eventually("the settlement", || {
+            let found = payment_of(&self.gateway, answer);
+            (found["status"] == "settled").then_some(found)
+        })
+    }
+
+    fn revenue(&self) -> u64 {
+        self.node.balance(PAY_TO).expect("a balance")
+    }
+}
+
+#[test]
+fn what_is_charged_moves_on_the_chain_in_every_scheme_and_version() {
+    let shop = Shop::open(json!({}));
+    let mut moved = 0;
+    for (version, scheme) in [
+        (X402Version::V2, PaymentScheme::Upto),
+        (X402Version::V2, PaymentScheme::Exact),
+        (X402Version::V1, PaymentScheme::Exact),
+    ] {
+        for stream in [false, true] {
+            let mut body = Caller::Chat.request("gpt-5.5", "Hi", stream);
+            body["max_completion_tokens"] = json!(200);
+            let request = Request::json(Caller::Chat.path(), &body);
+            let answer = shop.buy(&request, version, scheme);
+            let what = format!("{version:?} {scheme:?} {stream}");
+            assert_eq!(answer.status(), 200, "{what}: {}", answer.text());
+            let found = shop.settled(&answer);
+            moved += micro(&found["settled_usd"]);
+            assert_eq!(shop.revenue(), moved, "{what}: {found}");
+            assert_eq!(
+                shop.node.balance(&shop.payer).expect("a balance"),
+                RICH - moved
+            );
+            if !stream {
+                let SettlementReceipt::Settled { transaction, .. } = receipt(&answer, version)
+                else {
+                    unreachable!("{what}: {}", answer.text());
+                };
+                let told = transaction.expect("a transaction").to_string();
+                assert_eq!(found["transaction"], told, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_payer_without_money_allowance_or_signature_is_refused_before_a_provider_is_called() {
+    let shop = Shop::open(json!({}));
+    let request = shop.chat();
+    let upto = sign(
+        &shop.gateway.send(&request),
+        X402Version::V2,
+        PaymentScheme::Upto,
+    );
+    let exact = sign(
+        &shop.gateway.send(&request),
+        X402Version::V2,
+        PaymentScheme::Exact,
+    );
+    shop.sandbox.forget();
+    shop.node
+        .approve_permit2(&shop.payer, 0)
+        .expect("it is withdrawn");
+    let answer = shop.gateway.send(&paid(&request, &upto));
+    refused(&answer, 402, "payment_required");
+    assert_eq!(payer::offer(&answer)["error"], "permit2_allowance_required");
+    shop.node.empty(&shop.payer).expect("it is gone");
+    let answer = shop.gateway.send(&paid(&request, &exact));
+    refused(&answer, 402, "payment_required");
+    assert_eq!(
+        payer::offer(&answer)["error"],
+        "invalid_exact_evm_insufficient_balance"
+    );
+    assert_eq!(shop.sandbox.journal().len(), 0);
+    shop.node.mint(&shop.payer, RICH).expect("USDC");
+    assert_eq!(shop.gateway.send(&paid(&request, &exact)).status(), 200);
+}
+
+#[test]
+fn a_used_nonce_is_refused_also_by_a_gateway_that_forgot_it() {
+    let shop = Shop::open(json!({}));
+    let request = shop.chat();
+    let payment = sign(
+        &shop.gateway.send(&request),
+        X402Version::V2,
+        PaymentScheme::Exact,
+    );
+    let answer = shop.gateway.send(&paid(&request, &payment));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    shop.settled(&answer);
+    let other = Gateway::start(&Shop::config(&shop.node, &shop.sandbox, json!({})));
+    let answer = other.send(&paid(&request, &payment));
+    refused(&answer, 402, "payment_required");
+    assert_eq!(
+        payer::offer(&answer)["error"],
+        "invalid_exact_evm_nonce_already_used"
+    );
+}
+
+#[test]
+fn money_that_is_withdrawn_before_the_settlement_is_a_debt_that_blocks() {
+    let shop = Shop::open(json!({ "settlement_wait": "1s" }));
+    shop.sandbox
+        .fault("openrouter", &json!({ "kind": "delay_headers", "ms": 900 }));
+    let request = shop.chat();
+    let payment = sign(
+        &shop.gateway.send(&request),
+        X402Version::V2,
+        PaymentScheme::Upto,
+    );
+    let mut sent = paid(&request, &payment).open(shop.gateway.address);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    shop.node.empty(&shop.payer).expect("it is gone");
+    let answer = sent.answer();
+    shop.sandbox.heal();
+    refused(&answer, 402, "payment_debt");
+    assert!(
+        !answer.text().contains("choices"),
+        "the answer is kept back"
+    );
+    shop.node.mint(&shop.payer, RICH).expect("USDC");
+    let answer = shop.buy(&request, X402Version::V2, PaymentScheme::Upto);
+    refused(&answer, 402, "payment_debt");
+    assert_eq!(shop.revenue(), 0);
+}
+
+#[test]
+fn a_chain_that_does_not_answer_is_no_refusal_and_settles_later() {
+    let shop = Shop::open(json!({ "settlement_wait": "100ms" }));
+    let request = shop.chat();
+    let payment = sign(
+        &shop.gateway.send(&request),
+        X402Version::V2,
+        PaymentScheme::Upto,
+    );
+    shop.node.freeze();
+    let answer = shop.gateway.send(&paid(&request, &payment));
+    refused(&answer, 503, "payment_pending");
+    assert_eq!(answer.header("payment-required"), None, "no fresh offer");
+    shop.node.thaw();
+    // Blocks that are not made: the answer comes, and its receipt says what is not known yet.
+    shop.node.mines_by_itself(false).expect("it answers");
+    let answer = shop.gateway.send(&paid(&request, &payment));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    assert!(receipt(&answer, X402Version::V2).is_pending());
+    shop.node.mines_by_itself(true).expect("it answers");
+    shop.node.mine(1).expect("a block");
+    let found = shop.settled(&answer);
+    assert_eq!(shop.revenue(), micro(&found["settled_usd"]));
+}
+
+#[test]
+fn a_gateway_that_dies_after_the_answer_settles_when_it_is_back() {
+    let node = ChainNode::start().expect("a node");
+    let payer = Signer::from_bytes(payer::KEY)
+        .expect("a key")
+        .address()
+        .to_string();
+    node.mint(&payer, RICH).expect("USDC");
+    node.approve_permit2(&payer, RICH).expect("an allowance");
+    let sandbox = Sandbox::start();
+    let config = Shop::config(&node, &sandbox, json!({ "settlement_wait": "100ms" }));
+    let folder = crate::rig::Folder::new();
+    let data = folder.0.join("data");
+    let start = || {
+        let own = crate::rig::Folder::new();
+        let file = own.write("config.yaml", &config.to_string());
+        let mut serve = crate::rig::command(&own);
+        serve.args(["serve", "--config"]).arg(file);
+        serve.arg("--data-dir").arg(&data);
+        Gateway::run(own, serve, &[])
+    };
+    let mut gateway = start();
+    let mut body = Caller::Chat.request("gpt-5.5", "Hi", false);
+    body["max_completion_tokens"] = json!(200);
+    let request = Request::json(Caller::Chat.path(), &body);
+    let payment = sign(
+        &gateway.send(&request),
+        X402Version::V2,
+        PaymentScheme::Upto,
+    );
+    node.mines_by_itself(false).expect("it answers");
+    let answer = gateway.send(&paid(&request, &payment));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    gateway.signal("KILL");
+    gateway.wait();
+    node.mines_by_itself(true).expect("it answers");
+    node.mine(1).expect("a block");
+    let gateway = start();
+    let found = eventually("the settlement", || {
+        let found = payment_of(&gateway, &answer);
+        (found["status"] == "settled").then_some(found)
+    });
+    let revenue = node.balance(PAY_TO).expect("a balance");
+    assert_eq!(revenue, micro(&found["settled_usd"]));
+    // The payment buys nothing more.
+    refused(
+        &gateway.send(&paid(&request, &payment)),
+        402,
+        "payment_required",
+    );
+}
