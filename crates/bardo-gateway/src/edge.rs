@@ -1,5 +1,6 @@
 //! One HTTP request: limits, route, credentials, then the engine, then headers.
 
+mod deposit;
 mod headers;
 mod replies;
 mod sale;
@@ -186,6 +187,7 @@ impl Edge {
             }
             ApiRoute::Explain => self.explain(caller, head, body).await,
             ApiRoute::ExplainCache => self.explain_cache(caller, head, body).await,
+            ApiRoute::Deposit => self.deposit(caller, head, body).await,
             ApiRoute::Payment(id) => self.payment(&id).await,
             ApiRoute::Health => Ok(self.health()),
             ApiRoute::OpenApi => Ok(whole(openapi::public().into())),

@@ -26,6 +26,8 @@ pub(crate) enum ApiRoute {
     ChangeCaps,
     /// The removal of stored answers of the caller's account.
     FlushCache,
+    /// A deposit by x402.
+    Deposit,
     /// The state of one payment.
     Payment(String),
     /// Alive, ready, or both.
@@ -108,6 +110,8 @@ pub(crate) fn route(method: &Method, path: &str) -> ApiRoute {
         "route/explain" if method == Method::POST => ApiRoute::Explain,
         "cache/explain" if method == Method::POST => ApiRoute::ExplainCache,
         "route/explain" | "cache/explain" => ApiRoute::WrongMethod("POST"),
+        "deposits" if method == Method::POST => ApiRoute::Deposit,
+        "deposits" => ApiRoute::WrongMethod("POST"),
         "models" if is_read(method) => ApiRoute::Read(ReadRoute::Models),
         "models" => ApiRoute::WrongMethod("GET"),
         "openapi.json" if is_read(method) => ApiRoute::OpenApi,

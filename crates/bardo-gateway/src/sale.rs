@@ -3,6 +3,7 @@
 
 mod chain;
 mod charges;
+mod debts;
 mod rpc;
 mod simulated;
 mod terms;
@@ -13,10 +14,10 @@ use std::time::Duration;
 
 use bardo_access::{PaidRequest, PayerTerms};
 use bardo_engine::{Payer, Principal};
-use bardo_ledger::Holds;
 use bardo_ledger::claims::ClaimBook;
+use bardo_ledger::{Holds, Ledger};
 use bardo_providers::transport::Transport;
-use bardo_seller::{AdmittedPayment, ClaimedHolds, PaymentChain, SaleOffers, Seller};
+use bardo_seller::{AdmittedPayment, ChainUnknown, ClaimedHolds, PaymentChain, SaleOffers, Seller};
 use bardo_types::clock::{Clock, SystemClock};
 use bardo_types::ids::{AccountId, InvalidId, KeyId};
 
@@ -42,11 +43,16 @@ pub(crate) struct Sale {
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Settles claims for as long as the process runs.
-pub(crate) async fn keep_settling(sale: Arc<Sale>) {
+pub(crate) async fn keep_settling(sale: Arc<Sale>, ledger: Arc<dyn Ledger>) {
     let mut is_failing = false;
     loop {
         let _ = tokio::time::timeout(LOOK, sale.holds.until_due()).await;
-        match sale.chain.settle_due().await {
+        let settled = async {
+            sale.chain.settle_due().await?;
+            let paid = debts::pay(sale.seller.claims(), &*ledger).await;
+            paid.map_err(|error| ChainUnknown(error.to_string()))
+        };
+        match settled.await {
             Ok(()) => is_failing = false,
             // One line for the whole time, not one every second.
             Err(error) if !std::mem::replace(&mut is_failing, true) => {
@@ -111,26 +117,41 @@ impl Sale {
         self.principal(guest_account(), counted_as)
     }
 
-    /// The wallet that pays for a request.
-    pub(crate) fn payer(&self, payment: &AdmittedPayment) -> Principal {
-        let account = payment.account();
-        let counted_as = KeyId::parse(account.as_str());
-        self.principal(account, counted_as)
+    /// The payer of a request: the caller with its key, else the wallet.
+    pub(crate) fn payer(&self, payment: &AdmittedPayment, own: Option<Principal>) -> Principal {
+        let Some(own) = own else {
+            let account = payment.account();
+            let counted_as = KeyId::parse(account.as_str());
+            return self.principal(account, counted_as);
+        };
+        match own.payer {
+            Payer::Prepaid(terms) => Principal {
+                account: own.account,
+                payer: self.per_request(PayerTerms::clone(&terms)),
+            },
+            Payer::Owner => {
+                let counted_as = KeyId::parse(own.account.as_str());
+                self.principal(own.account, counted_as)
+            }
+        }
     }
 
     fn principal(&self, account: AccountId, counted_as: Result<KeyId, InvalidId>) -> Principal {
         // An address is made of letters, digits, dots and colons.
         let counted_as = counted_as.expect("an account or an address is an id");
-        let minimum = self.seller.terms().minimum;
-        let terms = PayerTerms {
-            settles_first: true,
-            per_request: Some(PaidRequest { minimum }),
-            ..PayerTerms::without_key(counted_as)
-        };
         Principal {
             account,
-            payer: Payer::Prepaid(Arc::new(terms)),
+            payer: self.per_request(PayerTerms::without_key(counted_as)),
         }
+    }
+
+    fn per_request(&self, terms: PayerTerms) -> Payer {
+        let minimum = self.seller.terms().minimum;
+        Payer::Prepaid(Arc::new(PayerTerms {
+            settles_first: true,
+            per_request: Some(PaidRequest { minimum }),
+            ..terms
+        }))
     }
 }
 

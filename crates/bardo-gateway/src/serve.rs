@@ -159,7 +159,8 @@ fn serve(
     bankr::store_seeds(&engine, folder.path());
     runtime.spawn(bankr::watch(Arc::clone(&engine), running.transport.clone()));
     if let Some(sale) = &running.edge.sale {
-        runtime.spawn(sale::keep_settling(Arc::clone(sale)));
+        let ledger = Arc::clone(&stores.ledger);
+        runtime.spawn(sale::keep_settling(Arc::clone(sale), ledger));
     }
     let pumps = Pumps::start(&running.edge, &running.transport, runtime.handle());
     let patience = runtime.block_on(async {

@@ -6,13 +6,13 @@ use bardo_engine::Task;
 use bardo_ledger::StoreError;
 use bardo_ledger::claims::{
     AuthorizationKey, ChainAddress, ChainHash, ClaimAnswer, ClaimBook, ClaimOrder, ClaimQuery,
-    ClaimRecord, ClaimRefusal, ClaimScheme, NewClaim, WalletId,
+    ClaimRecord, ClaimRefusal, ClaimScheme, ExposureTerms, NewClaim, WalletId,
 };
 use bardo_types::clock::Clock;
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
-use bardo_x402::quote::{Quote, RequestDigest};
+use bardo_x402::quote::{CeilingBounds, RequestDigest};
 use bardo_x402::token::TokenAmount;
 use bardo_x402::verify::{CheckedPayment, PaymentClaim, VerifiedPayment};
 use bardo_x402::wire::{OfferedRequirement, PaymentScheme, TransferMethod, X402Version};
@@ -26,26 +26,50 @@ use crate::ticket::PaidTicket;
 
 /// Sells requests on terms of its own.
 pub struct Seller {
-    terms: Arc<SaleTerms>,
-    claims: ClaimBook,
-    chain: Arc<dyn PaymentChain>,
+    pub(crate) terms: Arc<SaleTerms>,
+    pub(crate) claims: ClaimBook,
+    pub(crate) chain: Arc<dyn PaymentChain>,
     holds: Arc<ClaimedHolds>,
-    clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// What a payment has to pay.
+pub(crate) struct Wanted {
+    /// What quotes of it bind.
+    pub(crate) digest: RequestDigest,
+    /// The price at which it is offered now. Payments of version 1 repeat no quote, so they are
+    /// held to it.
+    pub(crate) price: Option<MicroUsd>,
+    pub(crate) bounds: CeilingBounds,
+    /// Seconds for which a payment has to be good yet.
+    pub(crate) least_s: u64,
 }
 
 /// The request that a payment came with.
 pub struct SaleRequest<'a> {
-    /// Id of the request, never used before.
-    pub id: &'a RequestId,
     /// The kind of work.
     pub task: Task,
     /// The caller's dialect.
     pub dialect: Dialect,
     /// The body, byte for byte.
     pub body: &'a [u8],
-    /// The price at which the request is offered now. Payments of version 1 repeat no quote, so
-    /// they are held to it.
+    /// The price at which the request is offered now, for payments of version 1.
     pub price: Option<MicroUsd>,
+}
+
+/// A payment that pays our offer, and that nobody has proven yet.
+pub struct ComparedPayment {
+    checked: CheckedPayment,
+    version: X402Version,
+    quote: String,
+    request: RequestDigest,
+}
+
+/// How a payment is claimed.
+pub(crate) struct ClaimTerms {
+    pub(crate) order: ClaimOrder,
+    pub(crate) exposure: ExposureTerms,
+    pub(crate) stale_ms: u64,
 }
 
 /// A payment that is proven and not claimed yet.
@@ -88,7 +112,7 @@ pub enum PaymentRejection {
 }
 
 impl PaymentRejection {
-    fn refused(code: &'static str, error: &impl std::fmt::Display) -> Self {
+    pub(crate) fn refused(code: &'static str, error: &impl std::fmt::Display) -> Self {
         Self::Refused {
             code,
             message: error.to_string(),
@@ -101,6 +125,17 @@ impl AdmittedPayment {
     #[must_use]
     pub fn account(&self) -> AccountId {
         self.wallet().account()
+    }
+
+    /// Whether a claim is of this payment for the same request.
+    pub(crate) fn is_of(&self, claim: &ClaimRecord) -> bool {
+        claim.body_hash == ChainHash(self.request.to_bytes())
+    }
+
+    /// The version of the protocol that the payer speaks.
+    #[must_use]
+    pub fn version(&self) -> X402Version {
+        self.version
     }
 
     /// The wallet that pays, proven by its signature.
@@ -145,23 +180,41 @@ impl Seller {
     ///
     /// # Errors
     /// For the first member that differs.
-    pub fn check(
+    pub fn compare(
         &self,
         payment: PresentedPayment,
         request: &SaleRequest<'_>,
-    ) -> Result<(CheckedPayment, X402Version, String), PaymentRejection> {
+    ) -> Result<ComparedPayment, PaymentRejection> {
+        let wanted = Wanted {
+            digest: digest(request.task, request.dialect, request.body),
+            price: request.price,
+            bounds: self.terms.bounds,
+            least_s: self.terms.least_s,
+        };
+        self.compared(payment, &wanted)
+    }
+
+    pub(crate) fn compared(
+        &self,
+        payment: PresentedPayment,
+        wanted: &Wanted,
+    ) -> Result<ComparedPayment, PaymentRejection> {
         let now_s = self.clock.now_ms() / 1_000;
         let version = payment.version();
-        let digest = digest(request.task, request.dialect, request.body);
         let (requirement, quote) = match version {
-            X402Version::V2 => self.quoted(&payment, digest, now_s)?,
-            X402Version::V1 => (self.current(request.price, digest, now_s)?, String::new()),
+            X402Version::V2 => self.quoted(&payment, wanted.digest, now_s)?,
+            X402Version::V1 => (self.current(wanted, now_s)?, String::new()),
         };
         let method = requirement.method;
-        let window = self.terms.window();
+        let window = self.terms.window(wanted.least_s);
         let checked = CheckedPayment::check(payment.payload, &requirement, window, now_s);
         let checked = checked.map_err(|no| PaymentRejection::refused(no.code(method), &no))?;
-        Ok((checked, version, quote))
+        Ok(ComparedPayment {
+            checked,
+            version,
+            quote,
+            request: wanted.digest,
+        })
     }
 
     /// The requirement of the quote that a payment of version 2 repeats.
@@ -190,22 +243,17 @@ impl Seller {
     }
 
     /// The requirement of `exact` at the price of now, for a payment of version 1.
-    fn current(
-        &self,
-        price: Option<MicroUsd>,
-        digest: RequestDigest,
-        now_s: u64,
-    ) -> Result<OfferedRequirement, PaymentRejection> {
+    fn current(&self, wanted: &Wanted, now_s: u64) -> Result<OfferedRequirement, PaymentRejection> {
         let refused = |error: &dyn std::fmt::Display| {
             PaymentRejection::refused("invalid_payment_requirements", &error)
         };
-        let price = price.ok_or_else(|| refused(&"the request is not for sale"))?;
-        let bounds = self.terms.bounds;
-        let amount = bounds.ceiling(TokenAmount::from_usd(price));
+        let price = wanted
+            .price
+            .ok_or_else(|| refused(&"the request is not for sale"))?;
+        let amount = wanted.bounds.ceiling(TokenAmount::from_usd(price));
         let amount = amount.map_err(|above| refused(&above))?;
-        let quote: Quote = self
-            .terms
-            .quote(digest, TransferMethod::Exact, amount, now_s);
+        let method = TransferMethod::Exact;
+        let quote = self.terms.quote(wanted.digest, method, amount, now_s);
         let requirement = self.terms.requirement(&quote, None);
         requirement.ok_or_else(|| refused(&"`exact` is not offered; use version 2"))
     }
@@ -216,9 +264,14 @@ impl Seller {
     /// When the payer cannot pay, or the chain does not answer.
     pub async fn verify(
         &self,
-        (checked, version, quote): (CheckedPayment, X402Version, String),
-        request: &SaleRequest<'_>,
+        payment: ComparedPayment,
     ) -> Result<AdmittedPayment, PaymentRejection> {
+        let ComparedPayment {
+            checked,
+            version,
+            quote,
+            request,
+        } = payment;
         let method = checked.method();
         let facts = self.chain.payer(&checked).await?;
         let verified = checked.verify(&facts.account, &facts.state);
@@ -227,7 +280,7 @@ impl Seller {
             verified,
             version,
             quote,
-            request: digest(request.task, request.dialect, request.body),
+            request,
         })
     }
 
@@ -241,15 +294,36 @@ impl Seller {
         request: &RequestId,
         account: AccountId,
     ) -> Result<PaidTicket, PaymentRejection> {
+        let terms = ClaimTerms {
+            order: self.terms.order,
+            exposure: self.terms.exposure,
+            stale_ms: self.terms.stale_ms,
+        };
+        let claim = self.claimed(payment, request, account, &terms).await?;
+        self.holds.open(request.clone(), claim.key, claim.ceiling);
+        Ok(PaidTicket {
+            key: claim.key,
+            request: request.clone(),
+            version: payment.version,
+            holds: Arc::clone(&self.holds),
+            chain: Arc::clone(&self.chain),
+        })
+    }
+
+    pub(crate) async fn claimed(
+        &self,
+        payment: &AdmittedPayment,
+        request: &RequestId,
+        account: AccountId,
+        terms: &ClaimTerms,
+    ) -> Result<Box<ClaimRecord>, PaymentRejection> {
         let verified = &payment.verified;
         let plan = verified.plan().ok_or_else(|| {
             PaymentRejection::refused("invalid_payload", &"the payment settles nothing")
         })?;
         let now_ms = self.clock.now_ms();
-        let ceiling = verified.ceiling().to_usd();
-        let key = authorization(&verified.claim());
         let command = NewClaim {
-            key,
+            key: authorization(&verified.claim()),
             request: request.clone(),
             account,
             body_hash: ChainHash(payment.request.to_bytes()),
@@ -258,33 +332,23 @@ impl Seller {
                 PaymentScheme::Exact => ClaimScheme::Exact,
                 PaymentScheme::Upto => ClaimScheme::Upto,
             },
-            order: self.terms.order,
-            ceiling,
+            order: terms.order,
+            ceiling: verified.ceiling().to_usd(),
             deadline_s: verified.ends_s(),
             payload: plan.encode(),
-            stale_at_ms: now_ms + self.terms.stale_ms,
-            terms: self.terms.exposure,
+            stale_at_ms: now_ms + terms.stale_ms,
+            terms: terms.exposure,
             now_ms,
         };
         match self.claims.claim(&command).await? {
-            Ok(ClaimAnswer::Claimed(_)) => {}
-            Ok(ClaimAnswer::AlreadyClaimed { claim, .. }) => {
-                return Err(PaymentRejection::Used(claim));
-            }
-            Err(ClaimRefusal::InDebt { debt }) => return Err(PaymentRejection::InDebt { debt }),
+            Ok(ClaimAnswer::Claimed(claim)) => Ok(claim),
+            Ok(ClaimAnswer::AlreadyClaimed { claim, .. }) => Err(PaymentRejection::Used(claim)),
+            Err(ClaimRefusal::InDebt { debt }) => Err(PaymentRejection::InDebt { debt }),
             Err(refusal @ ClaimRefusal::Expired { .. }) => {
-                return Err(PaymentRejection::refused("payment_expired", &refusal));
+                Err(PaymentRejection::refused("payment_expired", &refusal))
             }
-            Err(refusal) => return Err(PaymentRejection::Exposed(refusal)),
+            Err(refusal) => Err(PaymentRejection::Exposed(refusal)),
         }
-        self.holds.open(request.clone(), key, ceiling);
-        Ok(PaidTicket {
-            key,
-            request: request.clone(),
-            version: payment.version,
-            holds: Arc::clone(&self.holds),
-            chain: Arc::clone(&self.chain),
-        })
     }
 
     /// The claim of a request; `None` where the request has none.

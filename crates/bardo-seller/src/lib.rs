@@ -9,6 +9,7 @@
 
 mod admit;
 mod claimed;
+mod deposit;
 mod offers;
 mod payment;
 mod port;
@@ -16,11 +17,12 @@ mod terms;
 mod ticket;
 mod view;
 
-pub use admit::{AdmittedPayment, PaymentRejection, SaleRequest, Seller};
+pub use admit::{AdmittedPayment, ComparedPayment, PaymentRejection, SaleRequest, Seller};
 pub use claimed::ClaimedHolds;
+pub use deposit::DepositRequest;
 pub use offers::{SaleOffers, with_reason};
 pub use payment::{MalformedPayment, PresentedPayment};
 pub use port::{ChainFuture, ChainUnknown, PayerFacts, PaymentChain};
 pub use terms::SaleTerms;
-pub use ticket::PaidTicket;
+pub use ticket::{PaidTicket, receipt_of};
 pub use view::payment_view;

@@ -7,7 +7,7 @@ use bardo_engine::{Offers, PaymentRequirement, PricedRequest, Task};
 use bardo_types::clock::Clock;
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
-use bardo_x402::quote::RequestDigest;
+use bardo_x402::quote::{CeilingBounds, RequestDigest};
 use bardo_x402::token::TokenAmount;
 use bardo_x402::wire::{
     OfferedRequirement, PAYMENT_REQUIRED, PaymentRequired, PaymentResource, TransferMethod,
@@ -32,30 +32,73 @@ impl SaleOffers {
     }
 
     fn required(&self, request: &PricedRequest<'_>) -> Option<PaymentRequired> {
-        let terms = &*self.terms;
-        let amount = terms.bounds.ceiling(TokenAmount::from_usd(request.price));
-        let amount = amount.ok()?;
-        let now_s = self.clock.now_ms() / 1_000;
-        let digest = digest(request.task, request.dialect, request.body);
-        let accepts = terms.methods.iter().filter_map(|&method| {
-            let quote = terms.quote(digest, method, amount, now_s);
+        let item = ItemForSale {
+            digest: digest(request.task, request.dialect, request.body),
+            price: request.price,
+            bounds: self.terms.bounds,
+            methods: &self.terms.methods,
+            resource: PaymentResource {
+                url: request.url.to_owned(),
+                description: format!("{} by {}", described(request.task), request.model),
+                mime_type: mime_type(request).to_owned(),
+            },
+        };
+        let inference = json!({
+            "estimatedInputTokens": request.prompt_tokens,
+            "estimatedOutputTokens": request.output_tokens,
+            "routedFrom": request.routed,
+            "cacheEligible": request.cache_eligible,
+            "optimizations": [],
+        });
+        item.offer(&self.terms, self.clock.now_ms() / 1_000, Some(inference))
+    }
+}
+
+/// Something that is sold at a price.
+pub(crate) struct ItemForSale<'a> {
+    /// What a quote of it binds.
+    pub(crate) digest: RequestDigest,
+    pub(crate) price: MicroUsd,
+    pub(crate) bounds: CeilingBounds,
+    pub(crate) methods: &'a [TransferMethod],
+    pub(crate) resource: PaymentResource,
+}
+
+impl ItemForSale<'_> {
+    /// The offer of the item; `None` where one payment cannot cover it. `inference` is shown to
+    /// people and agents that compare offers; no payment is held to it.
+    pub(crate) fn offer(
+        self,
+        terms: &SaleTerms,
+        now_s: u64,
+        inference: Option<Value>,
+    ) -> Option<PaymentRequired> {
+        let amount = self
+            .bounds
+            .ceiling(TokenAmount::from_usd(self.price))
+            .ok()?;
+        let accepts = self.methods.iter().filter_map(|&method| {
+            let quote = terms.quote(self.digest, method, amount, now_s);
             let text = terms.quote_key.issue(&quote);
             let requirement = terms.requirement(&quote, Some(text))?;
+            let mut details = Map::new();
+            details.insert(
+                "recipient".to_owned(),
+                json!(requirement.pay_to.to_string()),
+            );
+            details.insert("expiry".to_owned(), json!(quote.expires_s));
+            details.extend(inference.clone().map(|it| ("inference".to_owned(), it)));
             Some(OfferedRequirement {
-                details: details(request, &requirement, quote.expires_s),
+                details,
                 ..requirement
             })
         });
         let is_upto = |method: &TransferMethod| matches!(method, TransferMethod::Upto { .. });
         Some(PaymentRequired {
             error: "Payment required".to_owned(),
-            resource: PaymentResource {
-                url: request.url.to_owned(),
-                description: format!("{} by {}", described(request.task), request.model),
-                mime_type: mime_type(request).to_owned(),
-            },
             accepts: accepts.collect(),
-            sponsors_gas: terms.methods.iter().any(is_upto),
+            resource: self.resource,
+            sponsors_gas: self.methods.iter().any(is_upto),
         })
     }
 }
@@ -78,7 +121,7 @@ impl Offers for SaleOffers {
 }
 
 /// The headers and members of an offer.
-fn as_http(required: &PaymentRequired) -> Option<PaymentRequirement> {
+pub(crate) fn as_http(required: &PaymentRequired) -> Option<PaymentRequirement> {
     let name = HeaderName::from_static(PAYMENT_REQUIRED);
     let value = HeaderValue::try_from(required.header()).ok()?;
     let Value::Object(members) = required.body() else {
@@ -129,28 +172,5 @@ const fn mime_type(request: &PricedRequest<'_>) -> &'static str {
     match request.stream {
         true => "text/event-stream",
         false => "application/json",
-    }
-}
-
-/// Members for people and agents that compare offers. No payment is held to them.
-fn details(
-    request: &PricedRequest<'_>,
-    requirement: &OfferedRequirement,
-    expires_s: u64,
-) -> Map<String, Value> {
-    let details = json!({
-        "recipient": requirement.pay_to.to_string(),
-        "expiry": expires_s,
-        "inference": {
-            "estimatedInputTokens": request.prompt_tokens,
-            "estimatedOutputTokens": request.output_tokens,
-            "routedFrom": request.routed,
-            "cacheEligible": request.cache_eligible,
-            "optimizations": [],
-        },
-    });
-    match details {
-        Value::Object(members) => members,
-        _ => Map::new(),
     }
 }

@@ -32,6 +32,8 @@ pub struct SaleTerms {
     pub least_s: u64,
     /// Smallest and largest payment.
     pub bounds: CeilingBounds,
+    /// Smallest and largest deposit.
+    pub deposits: CeilingBounds,
     /// The least that an answer with content costs.
     pub minimum: MicroUsd,
     /// How much a payer may owe.
@@ -44,10 +46,10 @@ pub struct SaleTerms {
 const CLOCK_S: u64 = 600;
 
 impl SaleTerms {
-    /// The times that a payment is held to.
-    pub(crate) fn window(&self) -> PaymentWindow {
+    /// The times that a payment is held to which must be good for so many seconds.
+    pub(crate) fn window(&self, least_s: u64) -> PaymentWindow {
         PaymentWindow {
-            least_s: self.least_s,
+            least_s,
             most_s: self.max_timeout_s + CLOCK_S,
         }
     }
@@ -79,7 +81,10 @@ impl SaleTerms {
         quote: &Quote,
         text: Option<String>,
     ) -> Option<OfferedRequirement> {
-        let is_offered = self.methods.contains(&quote.method) && quote.pay_to == self.pay_to;
+        // Deposits are offered by `exact` in any case.
+        let is_known =
+            quote.method == TransferMethod::Exact || self.methods.contains(&quote.method);
+        let is_offered = is_known && quote.pay_to == self.pay_to;
         let is_offered = is_offered && quote.price_version == PRICE_VERSION;
         let requirement = quote.requirement(&self.token, self.max_timeout_s, text);
         requirement.filter(|_| is_offered)

@@ -73,10 +73,10 @@ impl PaidTicket {
         }
     }
 
-    /// The receipt as the header of the payer's version: its name and value.
+    /// The version of the protocol that the payer speaks.
     #[must_use]
-    pub fn header(&self, receipt: &SettlementReceipt) -> (&'static str, String) {
-        (self.version.receipt_header(), receipt.header(self.version))
+    pub fn version(&self) -> X402Version {
+        self.version
     }
 }
 
@@ -90,7 +90,8 @@ fn pending(key: &AuthorizationKey, transaction: Option<B256>) -> SettlementRecei
 }
 
 /// The receipt of a claim as it is now.
-pub(crate) fn receipt_of(claim: &ClaimRecord) -> SettlementReceipt {
+#[must_use]
+pub fn receipt_of(claim: &ClaimRecord) -> SettlementReceipt {
     let key = &claim.key;
     let payer = Some(Address::from(key.payer.0));
     let network = EvmNetwork::new(key.chain_id);

@@ -25,6 +25,7 @@ pub fn payment_view(claim: &ClaimRecord) -> Value {
         "authorized_usd": claim.ceiling.to_string(),
         "charged_usd": is_charged.then(|| claim.used.to_string()),
         "settled_usd": settlement.map(|settlement| settlement.amount.to_string()),
+        "booked_usd": claim.booked.map(|booked| booked.to_string()),
         "debt_usd": claim.debt().to_string(),
         "transaction": transaction.map(|hash| hash.to_string()),
         "block": settlement.map(|settlement| settlement.block),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bardo_engine::{EngineError, Principal, Task};
 use bardo_seller::{AdmittedPayment, PaidTicket, PaymentRejection, PresentedPayment, SaleRequest};
 use bardo_types::error_code::ErrorCode;
+use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
 use bardo_wire::headers as names;
 use bardo_x402::wire::{SettlementReceipt, X402Version};
@@ -13,7 +14,7 @@ use http::header::{CACHE_CONTROL, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::body::Incoming;
 
 use super::{ApiReply, Caller, Edge, json_reply, received, replayed};
-use crate::auth;
+use crate::auth::{self, Access};
 use crate::body;
 use crate::error::Problem;
 use crate::repeat::{self, IdempotencyOutcome};
@@ -122,9 +123,18 @@ impl Edge {
     ) -> Result<ApiReply, Problem> {
         let guest = sale.guest(caller.peer);
         let key = repeat::key(&head.headers)?;
+        // Who calls and how it is paid are two questions: with a key, the payment is the account's.
+        let own = match auth::presents_own_key(&head.headers) {
+            true => Some(
+                self.authenticate(caller, &head.headers, Access::Spend)
+                    .await?,
+            ),
+            false => None,
+        };
         let read = self.guest_body(caller, work, &guest, head, body).await?;
         let admitted = self.admit(sale, caller, &read, payment, guest).await?;
-        let account = admitted.account();
+        let principal = sale.payer(&admitted, own);
+        let account = principal.account.clone();
         self.engine.recall(&account, &read.body).await;
         let claimed = match key {
             None => None,
@@ -145,7 +155,6 @@ impl Edge {
             true => Some(self.settled(sale, &ticket).await?),
             false => None,
         };
-        let principal = sale.payer(&admitted);
         let Read {
             task,
             headers,
@@ -203,14 +212,13 @@ impl Edge {
             }
         };
         let request = SaleRequest {
-            id: &caller.id,
             task: read.task,
             dialect: caller.dialect,
             body: &read.body,
             price,
         };
-        let verified = match sale.seller.check(payment, &request) {
-            Ok(checked) => sale.seller.verify(checked, &request).await,
+        let verified = match sale.seller.compare(payment, &request) {
+            Ok(compared) => sale.seller.verify(compared).await,
             Err(rejection) => Err(rejection),
         };
         match verified {
@@ -245,7 +253,7 @@ impl Edge {
     pub(super) async fn payment(&self, id: &str) -> Result<ApiReply, Problem> {
         let not_found = || Problem::payment_not_found(id);
         let sale = self.sale.as_ref().ok_or_else(not_found)?;
-        let request = bardo_types::ids::RequestId::parse(id).map_err(|_| not_found())?;
+        let request = RequestId::parse(id).map_err(|_| not_found())?;
         let found = sale.seller.find(request).await;
         let found = found.map_err(|error| Problem::store_unavailable(&error))?;
         let claim = found.ok_or_else(not_found)?;
@@ -261,17 +269,43 @@ fn describe(ticket: &PaidTicket, receipt: Option<&SettlementReceipt>, reply: &mu
     for name in [names::BALANCE, names::BALANCE_WARNING] {
         headers.remove(name);
     }
+    match receipt {
+        Some(receipt) => put_receipt(ticket.version(), ticket.request(), receipt, reply),
+        None => put_payment(ticket.request(), reply),
+    }
+}
+
+fn put_payment(id: &RequestId, reply: &mut ApiReply) {
+    let headers = reply.headers_mut();
     let private = HeaderValue::from_static("private, no-store");
     headers.insert(CACHE_CONTROL, private);
-    if let Ok(id) = HeaderValue::from_str(ticket.request().as_str()) {
+    if let Ok(id) = HeaderValue::from_str(id.as_str()) {
         headers.insert(HeaderName::from_static(names::PAYMENT), id);
     }
-    if let Some(receipt) = receipt {
-        let (name, value) = ticket.header(receipt);
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            headers.insert(HeaderName::from_static(name), value);
-        }
+}
+
+/// Adds the receipt of a payment, in the header of the payer's version.
+pub(super) fn put_receipt(
+    version: X402Version,
+    id: &RequestId,
+    receipt: &SettlementReceipt,
+    reply: &mut ApiReply,
+) {
+    put_payment(id, reply);
+    if let Ok(value) = HeaderValue::from_str(&receipt.header(version)) {
+        let name = HeaderName::from_static(version.receipt_header());
+        reply.headers_mut().insert(name, value);
     }
+}
+
+/// The public address of the gateway: as configured, else as it was asked.
+pub(super) fn base(sale: &Sale, headers: &HeaderMap) -> String {
+    let own = sale.public_url.as_deref();
+    let own = own.map(|url| url.trim_end_matches('/').trim_end_matches("/v1").to_owned());
+    own.unwrap_or_else(|| {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+        format!("http://{}", host.unwrap_or("localhost"))
+    })
 }
 
 /// The address that the caller asked, as the gateway is known outside.
@@ -283,11 +317,5 @@ fn url(sale: &Sale, dialect: Dialect, read: &Read<'_>) -> Arc<str> {
         (_, Dialect::Completions) => "/v1/completions",
         (_, Dialect::Chat | Dialect::Gemini) => "/v1/chat/completions",
     };
-    let own = sale.public_url.as_deref();
-    let base = own.map(|url| url.trim_end_matches('/').trim_end_matches("/v1").to_owned());
-    let base = base.unwrap_or_else(|| {
-        let host = read.headers.get(HOST).and_then(|host| host.to_str().ok());
-        format!("http://{}", host.unwrap_or("localhost"))
-    });
-    format!("{base}{path}").into()
+    format!("{}{path}", base(sale, read.headers)).into()
 }

@@ -1,8 +1,10 @@
 //! Refusals of payments, as HTTP.
 
+use bardo_engine::PaymentRequirement;
 use bardo_ledger::claims::{ClaimStage, ServiceStage};
 use bardo_seller::{MalformedPayment, PaymentRejection};
 use bardo_types::error_code::ErrorCode;
+use bardo_types::money::MicroUsd;
 use bardo_x402::wire::SettlementReceipt;
 
 use super::Problem;
@@ -86,6 +88,23 @@ impl Problem {
         Self::new(ErrorCode::PaymentDebt, message)
             .told_as(reason.as_str())
             .for_good()
+    }
+
+    /// A deposit that is not paid yet, with the way to pay it.
+    pub(crate) fn deposit_unpaid(amount: MicroUsd, offer: PaymentRequirement) -> Self {
+        let message = format!(
+            "a deposit of {amount} USD is not paid yet; pay as this answer says, and send the request again"
+        );
+        let problem = Self::new(ErrorCode::PaymentRequired, message);
+        Self {
+            requirement: Some(Box::new(offer)),
+            ..problem.for_good()
+        }
+    }
+
+    /// A deposit that cannot be taken.
+    pub(crate) fn bad_deposit(message: String) -> Self {
+        Self::new(ErrorCode::InvalidRequest, message).param("amount_usd")
     }
 
     /// There is no such payment.

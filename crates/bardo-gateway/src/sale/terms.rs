@@ -53,6 +53,7 @@ pub(super) fn of(config: &Config, sandbox: bool) -> Result<SaleTerms, String> {
     let amount = |name: &str, number| usd(&format!("payments.{name}"), number);
     let least = amount("min_request_usd", &payments.min_request_usd)?;
     let most = amount("max_request_usd", &payments.max_request_usd)?;
+    let deposit = amount("max_deposit_usd", &payments.max_deposit_usd)?;
     if most < least || least == MicroUsd::ZERO {
         return Err(
             "`payments.min_request_usd` must be above 0 and at most `payments.max_request_usd`"
@@ -81,12 +82,17 @@ pub(super) fn of(config: &Config, sandbox: bool) -> Result<SaleTerms, String> {
             least: TokenAmount::from_usd(least),
             below: TokenAmount::new(most.get().saturating_add(1)),
         },
+        deposits: CeilingBounds {
+            least: TokenAmount::from_usd(least),
+            below: TokenAmount::new(deposit.get().saturating_add(1)),
+        },
         minimum: least,
         exposure: ExposureTerms {
             cap: amount("max_open_usd", &payments.max_open_usd)?,
             first_cap: amount("first_open_usd", &payments.first_open_usd)?,
             raise: amount("raise_open_usd", &payments.raise_open_usd)?,
             open_max: payments.max_open,
+            admits_debtors: false,
         },
         stale_ms: (longest_s + SETTLE_S) * 1_000,
     })

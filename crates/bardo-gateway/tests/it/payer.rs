@@ -28,21 +28,31 @@ pub(crate) fn now_s() -> u64 {
         .as_secs()
 }
 
-fn limits(scheme: PaymentScheme) -> PayerLimits {
+fn limits(scheme: PaymentScheme, most: u64) -> PayerLimits {
     PayerLimits {
         tokens: vec![PaymentToken::usdc_on_base()],
         schemes: vec![scheme],
-        most: TokenAmount::new(999_999),
+        most: TokenAmount::new(most),
         most_timeout_s: 3_600,
     }
 }
 
-/// A payment for the offer of a 402.
+/// A payment for the offer of a 402, below a dollar.
 pub(crate) fn sign(offered: &Answer, version: X402Version, scheme: PaymentScheme) -> PaymentHeader {
+    sign_up_to(offered, version, scheme, 999_999)
+}
+
+/// A payment for the offer of a 402, up to so many millionths of a dollar.
+pub(crate) fn sign_up_to(
+    offered: &Answer,
+    version: X402Version,
+    scheme: PaymentScheme,
+    most: u64,
+) -> PaymentHeader {
     let header = offered.header("payment-required");
     let header = header.filter(|_| version == X402Version::V2);
     let offers = PaymentOffers::read(header.map(str::as_bytes), offered.text().as_bytes());
-    let chosen = offers.expect("an offer").choose(&limits(scheme));
+    let chosen = offers.expect("an offer").choose(&limits(scheme, most));
     let signer = Signer::from_bytes(KEY).expect("a key");
     chosen.expect("it is within the limits").sign(
         &signer,

@@ -9,7 +9,7 @@ use bardo_x402::wire::{
 use serde_json::{Value, json};
 
 use crate::http::{Answer, Request};
-use crate::payer::{micro, now_s, offer, paid, payment_of, receipt, refused, sign};
+use crate::payer::{micro, now_s, offer, paid, payment_of, receipt, refused, sign, sign_up_to};
 use crate::rig::{Folder, Gateway, command, eventually};
 use crate::sse::Caller;
 
@@ -302,4 +302,98 @@ fn nothing_is_for_sale_where_the_operator_did_not_open_it() {
         404,
         "payment_not_found",
     );
+}
+
+fn deposit(usd: &str) -> Request {
+    Request::json("/v1/deposits", &json!({ "amount_usd": usd }))
+}
+
+#[test]
+fn a_deposit_becomes_credit_of_the_wallet_or_of_the_key() {
+    let gateway = seller(&[]);
+    let key = gateway.ready["key"].as_str().expect("a key").to_owned();
+    let own = format!("Bearer {key}");
+    let balance = || {
+        let asked = Request::get("/v1/balance").with("authorization", &own);
+        micro(&gateway.send(&asked).json()["available"])
+    };
+    let before = balance();
+    for (request, version) in [
+        (deposit("2.5"), X402Version::V2),
+        (deposit("2.5").with("authorization", &own), X402Version::V1),
+    ] {
+        let offered = gateway.send(&request);
+        refused(&offered, 402, "payment_required");
+        let payment = sign_up_to(&offered, version, PaymentScheme::Exact, 100_000_000);
+        assert_eq!(payment.amount.get(), 2_500_000);
+        let answer = gateway.send(&paid(&request, &payment));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let receipt = receipt(&answer, version);
+        assert!(
+            matches!(receipt, SettlementReceipt::Settled { .. }),
+            "{receipt:?}"
+        );
+        assert_eq!(answer.json()["status"], "settled");
+        // A repetition is the same deposit.
+        let again = gateway.send(&paid(&request, &payment));
+        assert_eq!(again.json()["id"], answer.json()["id"], "{}", again.text());
+        eventually("the booking", || {
+            let found = payment_of(&gateway, &answer);
+            (found["booked_usd"] == "2.500000").then_some(())
+        });
+    }
+    assert_eq!(balance(), before + 2_500_000);
+}
+
+#[test]
+fn a_deposit_that_cannot_be_is_a_bad_request() {
+    let gateway = seller(&[]);
+    for body in [
+        "",
+        "{}",
+        "5",
+        r#"{"amount_usd":"x"}"#,
+        r#"{"amount_usd":-1}"#,
+    ] {
+        refused(
+            &gateway.send(&Request::post("/v1/deposits", body)),
+            400,
+            "invalid_request",
+        );
+    }
+    for usd in ["0", "0.0001", "100.01"] {
+        let answer = gateway.send(&deposit(usd));
+        refused(&answer, 400, "invalid_request");
+        assert!(
+            answer.text().contains("from 0.001000 to 100.000000"),
+            "{}",
+            answer.text()
+        );
+    }
+    let other = deposit("1");
+    let offered = gateway.send(&other);
+    let payment = sign(&offered, X402Version::V2, PaymentScheme::Exact);
+    refused(
+        &gateway.send(&paid(&deposit("2"), &payment)),
+        402,
+        "payment_required",
+    );
+}
+
+#[test]
+fn a_payment_beside_a_key_is_booked_on_the_account_of_the_key() {
+    let gateway = seller(&[]);
+    let key = gateway.ready["key"].as_str().expect("a key").to_owned();
+    let request = chat("Hi");
+    let payment = sign(
+        &gateway.send(&request),
+        X402Version::V2,
+        PaymentScheme::Upto,
+    );
+    let wrong = paid(&request, &payment).with("authorization", "Bearer bardo_sk_cut");
+    refused(&gateway.send(&wrong), 401, "invalid_key");
+    let with_key = paid(&request, &payment).with("authorization", &format!("Bearer {key}"));
+    let answer = gateway.send(&with_key);
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    assert_eq!(payment_of(&gateway, &answer)["account"], "acct_sandbox");
 }

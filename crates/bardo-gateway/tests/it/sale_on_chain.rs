@@ -193,6 +193,16 @@ fn money_that_is_withdrawn_before_the_settlement_is_a_debt_that_blocks() {
     let answer = shop.buy(&request, X402Version::V2, PaymentScheme::Upto);
     refused(&answer, 402, "payment_debt");
     assert_eq!(shop.revenue(), 0);
+    // A deposit pays it, and the wallet is served again.
+    let deposit = Request::json("/v1/deposits", &json!({ "amount_usd": "0.50" }));
+    let paid_in = shop.buy(&deposit, X402Version::V2, PaymentScheme::Exact);
+    assert_eq!(paid_in.status(), 200, "{}", paid_in.text());
+    shop.node.mine(2).expect("confirmations");
+    eventually("the debt to be paid", || {
+        let answer = shop.buy(&request, X402Version::V2, PaymentScheme::Upto);
+        (answer.status() == 200).then_some(())
+    });
+    assert!(shop.revenue() > 500_000);
 }
 
 #[test]

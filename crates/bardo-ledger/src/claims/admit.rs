@@ -17,6 +17,8 @@ pub struct ExposureTerms {
     pub raise: MicroUsd,
     /// How many claims of a wallet may be open.
     pub open_max: u64,
+    /// A wallet with an open debt may claim too: what it pays is settled first.
+    pub admits_debtors: bool,
 }
 
 impl ExposureTerms {
@@ -136,7 +138,7 @@ pub(super) fn admit(
     if deadline_s.saturating_mul(1_000) <= command.now_ms {
         return Err(ClaimRefusal::Expired { deadline_s });
     }
-    if wallet.debt > MicroUsd::ZERO {
+    if wallet.debt > MicroUsd::ZERO && !command.terms.admits_debtors {
         return Err(ClaimRefusal::InDebt { debt: wallet.debt });
     }
     let max = command.terms.open_max;

@@ -83,6 +83,7 @@ impl ClaimRig {
                 first_cap: MicroUsd::new(300),
                 raise: MicroUsd::new(100),
                 open_max: 3,
+                admits_debtors: false,
             },
             now_ms: NOW_MS,
         }

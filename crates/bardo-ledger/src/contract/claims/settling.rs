@@ -49,6 +49,12 @@ pub(super) async fn a_failed_settlement_is_a_debt_that_blocks(rig: ClaimRig) {
     let debt = MicroUsd::new(60);
     let refused = Err(ClaimRefusal::InDebt { debt });
     assert_eq!(rig.claim(&rig.command(2, 1)).await, refused);
+    let mut deposit = rig.command(9, 1);
+    deposit.order = ClaimOrder::SettleFirst;
+    deposit.terms.admits_debtors = true;
+    rig.claimed(&deposit).await;
+    let released = rig.step(9, &rig.by(9), ClaimStep::Release).await;
+    assert_eq!(released, Ok(None));
     let debts = ClaimQuery {
         wallet: Some(rig.wallet()),
         only_debts: true,

@@ -49,6 +49,7 @@ fn command(number: u64, by: &str) -> NewClaim {
             first_cap: MicroUsd::new(55),
             raise: MicroUsd::ZERO,
             open_max: 100,
+            admits_debtors: false,
         },
         now_ms: NOW_MS,
     }

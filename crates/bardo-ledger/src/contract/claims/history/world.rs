@@ -26,6 +26,7 @@ const TERMS: ExposureTerms = ExposureTerms {
     first_cap: MicroUsd::new(500),
     raise: MicroUsd::new(100),
     open_max: 6,
+    admits_debtors: false,
 };
 
 /// The store failed; whoever asked is taken for dead.

@@ -1,0 +1,63 @@
+//! Debts of wallets, which their accounts pay as soon as they can.
+
+use bardo_ledger::claims::{ClaimBook, ClaimQuery, ClaimRecord, ClaimStep, DebtEnd, StepBy};
+use bardo_ledger::{End, Ledger, Settle, StoreError};
+use bardo_types::clock::{Clock as _, SystemClock};
+
+use super::charges;
+
+/// Debts that are looked at in one round.
+const AT_ONCE: u32 = 100;
+
+/// Pays open debts from the balances of their accounts, each whole or not at all.
+///
+/// # Errors
+/// When a store does not answer. It is safe to ask again: a charge is one by its request.
+pub(super) async fn pay(claims: &ClaimBook, ledger: &dyn Ledger) -> Result<(), StoreError> {
+    let query = ClaimQuery {
+        only_debts: true,
+        limit: AT_ONCE,
+        ..ClaimQuery::default()
+    };
+    for claim in claims.store().claims(query).await? {
+        pay_one(claims, ledger, &claim).await?;
+    }
+    Ok(())
+}
+
+async fn pay_one(
+    claims: &ClaimBook,
+    ledger: &dyn Ledger,
+    claim: &ClaimRecord,
+) -> Result<(), StoreError> {
+    let debt = claim.debt();
+    let balance = ledger.balance(&claim.account).await?.unwrap_or_default();
+    if balance.available < debt {
+        return Ok(());
+    }
+    let now_ms = SystemClock.now_ms();
+    let command = Settle {
+        account: claim.account.clone(),
+        request: claim.request.clone(),
+        end: End::Capture(charges::charge(ledger, claim, debt).await?),
+        record: None,
+        now_ms,
+    };
+    let settled = ledger.settle(command).await?;
+    if settled.shortfall.get() > 0 {
+        tracing::warn!(id = %claim.request, "a debt was paid in part, as its account was spent from at once");
+    }
+    let end = ClaimStep::EndDebt(DebtEnd::Paid {
+        reference: claim.request.as_str().to_owned(),
+    });
+    let ended = claims
+        .step(&claim.key, &StepBy::Operator, &end, now_ms)
+        .await?;
+    match ended {
+        Ok(_) => tracing::info!(id = %claim.request, %debt, "a debt is paid"),
+        Err(refusal) => {
+            tracing::warn!(id = %claim.request, %refusal, "a debt is paid and stays open")
+        }
+    }
+    Ok(())
+}
