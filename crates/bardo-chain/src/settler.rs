@@ -84,11 +84,11 @@ pub(crate) enum Stopped {
 }
 
 /// Milliseconds for which a claim is leased.
-const LEASE_MS: u64 = 30_000;
+const LEASE_MS: u64 = 10_000;
 /// The pause before a claim is looked at again while somebody waits for it.
 const PAUSE: Duration = Duration::from_millis(40);
 /// How long a nonce may be the next and unused before it is filled.
-const GAP: Duration = Duration::from_secs(30);
+const GAP: Duration = Duration::from_secs(10);
 
 impl Settler {
     /// A settler of this name, which is unlike those of other instances.

@@ -80,8 +80,9 @@ impl AlertWatch {
             };
             let found = self.operator.ledger.balance(&account);
             let found = tokio::time::timeout(PATIENCE, found).await.ok()?.ok()?;
-            // An account without a deposit is not prepaid.
+            // An account without a deposit is not prepaid, and a wallet pays for each request.
             if let Some(balance) = found
+                && !account.as_str().starts_with("wallet:")
                 && balance.deposited > MicroUsd::ZERO
                 && balance.available < limit
             {

@@ -43,6 +43,7 @@ mod retries;
 mod rig;
 mod routing;
 mod sale;
+mod sale_kill;
 mod sale_on_chain;
 mod screening;
 mod scripted;

@@ -7,5 +7,5 @@ mod kill;
 mod rolling;
 mod rush;
 mod shim;
-mod shop;
+pub(crate) mod shop;
 mod store_faults;

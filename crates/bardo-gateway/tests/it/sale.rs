@@ -370,7 +370,7 @@ fn a_deposit_that_cannot_be_is_a_bad_request() {
             answer.text()
         );
     }
-    let other = deposit("1");
+    let other = deposit("0.5");
     let offered = gateway.send(&other);
     let payment = sign(&offered, X402Version::V2, PaymentScheme::Exact);
     refused(

@@ -209,7 +209,7 @@ pub(super) fn question(key: &Key, stream: bool) -> Request {
 }
 
 /// Sends a request to somebody who may be gone at any moment.
-pub(super) fn try_send(request: &Request, to: SocketAddr) -> Option<Answer> {
+pub(crate) fn try_send(request: &Request, to: SocketAddr) -> Option<Answer> {
     use std::io::Write as _;
 
     let mut stream = TcpStream::connect(to).ok()?;
