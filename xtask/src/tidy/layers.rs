@@ -88,6 +88,18 @@ const EDGES: &[(&str, Allowed)] = &[
         Allowed::Only(&["bardo-types", "bardo-wire", "bardo-cache", "bardo-steps"]),
     ),
     ("bardo-steps", Allowed::Only(&[])),
+    (
+        "bardo-inference",
+        // The payer's side: it translates, sends and signs, and knows nothing of the gateway. The
+        // last for its tests alone.
+        Allowed::Only(&[
+            "bardo-types",
+            "bardo-wire",
+            "bardo-providers",
+            "bardo-x402",
+            "bardo-sandbox",
+        ]),
+    ),
     ("bardo-gateway", Allowed::Any),
     ("xtask", Allowed::Only(&["bardo-sandbox"])),
 ];

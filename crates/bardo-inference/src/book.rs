@@ -1,0 +1,396 @@
+//! What was spent, against the caps: per session in memory, per day (UTC) in a file that all
+//! proxies of a user share.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bardo_types::money::MicroUsd;
+use serde::{Deserialize, Serialize};
+
+const DAY_S: u64 = 86_400;
+
+/// The most that may be spent. A payment counts with the most that it can cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PayerCaps {
+    pub(crate) request: MicroUsd,
+    /// From the start of this proxy to its end.
+    pub(crate) session: MicroUsd,
+    /// By all proxies of the user, from midnight to midnight UTC.
+    pub(crate) day: MicroUsd,
+}
+
+/// Why a payment is not counted, so that it must not be sent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CapRefusal {
+    #[error(
+        "the {period} cap of {cap} USD has {spent} USD spent, and this request can cost {amount} USD; `{flag}` raises it"
+    )]
+    Reached {
+        period: &'static str,
+        flag: &'static str,
+        cap: MicroUsd,
+        spent: MicroUsd,
+        amount: MicroUsd,
+    },
+    #[error("the spending of the day cannot be counted in {file}: {source}")]
+    Uncounted {
+        file: String,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// How a payment ended. One without a known end has none of these, and stays counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PaymentEnd {
+    /// Charged with this amount, in USD.
+    Charged(MicroUsd),
+    /// The seller refused it. It can still be settled until its deadline, and counts until then.
+    Refused,
+}
+
+/// A signed payment whose charge is not known yet.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OpenPayment {
+    /// The nonce, as hexadecimal digits.
+    nonce: String,
+    /// The most that it can cost, in 10⁻⁶ USD.
+    amount: u64,
+    /// Last second, in Unix time, at which it can settle.
+    ends_s: u64,
+    refused: bool,
+}
+
+/// Amounts of a session or a day.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SpendTally {
+    /// Days since 1970; 0 for a session.
+    day: u64,
+    /// What was charged, in 10⁻⁶ USD.
+    charged: u64,
+    open: Vec<OpenPayment>,
+}
+
+impl SpendTally {
+    fn counted(&self) -> MicroUsd {
+        let open = self.open.iter().map(|payment| payment.amount);
+        MicroUsd::new(open.fold(self.charged, u64::saturating_add))
+    }
+
+    /// Begins a new day. A clock that goes back begins none.
+    fn roll(&mut self, now_s: u64) {
+        let day = now_s / DAY_S;
+        if day > self.day {
+            self.day = day;
+            self.charged = 0;
+            self.open.retain(|payment| payment.ends_s >= now_s);
+        }
+    }
+
+    /// Lets go of refused payments that can no longer settle.
+    fn release(&mut self, now_s: u64) {
+        self.open
+            .retain(|payment| !payment.refused || payment.ends_s >= now_s);
+    }
+
+    fn add(
+        &mut self,
+        payment: OpenPayment,
+        period: &'static str,
+        flag: &'static str,
+        cap: MicroUsd,
+    ) -> Result<(), CapRefusal> {
+        let spent = self.counted();
+        let amount = MicroUsd::new(payment.amount);
+        match spent.checked_add(amount) {
+            Some(sum) if sum <= cap => {
+                self.open.push(payment);
+                Ok(())
+            }
+            _ => Err(CapRefusal::Reached {
+                period,
+                flag,
+                cap,
+                spent,
+                amount,
+            }),
+        }
+    }
+
+    fn end(&mut self, nonce: &str, end: PaymentEnd) {
+        let Some(at) = self.open.iter().position(|open| open.nonce == nonce) else {
+            return;
+        };
+        match end {
+            PaymentEnd::Refused => self.open[at].refused = true,
+            PaymentEnd::Charged(amount) => {
+                let open = self.open.swap_remove(at);
+                self.charged = self.charged.saturating_add(amount.get().min(open.amount));
+            }
+        }
+    }
+}
+
+/// What a status line shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SpendFigures {
+    /// Counted in this session: charged, and signed without a known end.
+    pub(crate) session: MicroUsd,
+    /// The part of it whose end is not known.
+    pub(crate) open: MicroUsd,
+    /// Payments that were signed in this session.
+    pub(crate) payments: u64,
+    pub(crate) caps: PayerCaps,
+}
+
+/// Counts payments before they are sent.
+pub(crate) struct SpendBook {
+    caps: PayerCaps,
+    file: PathBuf,
+    session: Mutex<(SpendTally, u64)>,
+}
+
+impl SpendBook {
+    /// A book with an empty session, whose day is in `file`.
+    pub(crate) fn new(caps: PayerCaps, file: PathBuf) -> Self {
+        Self {
+            caps,
+            file,
+            session: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn caps(&self) -> PayerCaps {
+        self.caps
+    }
+
+    pub(crate) fn figures(&self) -> SpendFigures {
+        let session = self.session();
+        let (tally, payments) = &*session;
+        SpendFigures {
+            session: tally.counted(),
+            open: MicroUsd::new(tally.counted().get().saturating_sub(tally.charged)),
+            payments: *payments,
+            caps: self.caps,
+        }
+    }
+
+    /// What all proxies of the user spent today.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(crate) fn today(&self, now_s: u64) -> Result<MicroUsd, CapRefusal> {
+        self.locked(|tally| {
+            tally.roll(now_s);
+            tally.release(now_s);
+            Ok(tally.counted())
+        })
+    }
+
+    /// Counts a payment, on the disk too, before it may be sent.
+    ///
+    /// # Errors
+    /// When a cap has no room for it, or it cannot be counted; then it must not be sent.
+    pub(crate) fn count(
+        &self,
+        nonce: &str,
+        amount: MicroUsd,
+        ends_s: u64,
+        now_s: u64,
+    ) -> Result<(), CapRefusal> {
+        if amount > self.caps.request {
+            return Err(CapRefusal::Reached {
+                period: "request",
+                flag: "--cap-request",
+                cap: self.caps.request,
+                spent: MicroUsd::ZERO,
+                amount,
+            });
+        }
+        let payment = OpenPayment {
+            nonce: nonce.to_owned(),
+            amount: amount.get(),
+            ends_s,
+            refused: false,
+        };
+        let mut session = self.session();
+        session.0.release(now_s);
+        let mut tally = session.0.clone();
+        tally.add(
+            payment.clone(),
+            "session",
+            "--cap-session",
+            self.caps.session,
+        )?;
+        self.locked(|day| {
+            day.roll(now_s);
+            day.release(now_s);
+            day.add(payment, "day", "--cap-day", self.caps.day)
+        })?;
+        session.0 = tally;
+        session.1 += 1;
+        Ok(())
+    }
+
+    /// Notes how a payment ended. Where the file cannot be written, the payment stays counted.
+    pub(crate) fn end(&self, nonce: &str, end: PaymentEnd) {
+        self.session().0.end(nonce, end);
+        let _ = self.locked(|day| {
+            day.end(nonce, end);
+            Ok(())
+        });
+    }
+
+    fn session(&self) -> MutexGuard<'_, (SpendTally, u64)> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the tally of the day while no other process does.
+    fn locked<T>(
+        &self,
+        change: impl FnOnce(&mut SpendTally) -> Result<T, CapRefusal>,
+    ) -> Result<T, CapRefusal> {
+        let uncounted = |source| CapRefusal::Uncounted {
+            file: self.file.display().to_string(),
+            source,
+        };
+        let lock = lock_file(&self.file).map_err(uncounted)?;
+        let mut tally = read(&self.file).map_err(uncounted)?;
+        let done = change(&mut tally)?;
+        write(&self.file, &tally).map_err(uncounted)?;
+        drop(lock);
+        Ok(done)
+    }
+}
+
+/// Waits for the lock of a file. The lock is a file beside it, because the file itself is replaced.
+fn lock_file(file: &Path) -> io::Result<File> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let lock = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(file.with_extension("lock"))?;
+    lock.lock()?;
+    Ok(lock)
+}
+
+fn read(file: &Path) -> io::Result<SpendTally> {
+    match fs::read(file) {
+        Ok(json) => serde_json::from_slice(&json).map_err(|_| {
+            let reason = "it is damaged; remove it if you know what was spent today";
+            io::Error::new(io::ErrorKind::InvalidData, reason)
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(SpendTally::default()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Replaces the file as a whole, so that a crash leaves the old one or the new one.
+fn write(file: &Path, tally: &SpendTally) -> io::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    serde_json::to_writer(&mut new, tally)?;
+    new.flush()?;
+    new.as_file().sync_all()?;
+    new.persist(file)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: u64 = 20_000 * DAY_S + DAY_S / 2;
+
+    fn book(folder: &Path) -> SpendBook {
+        let caps = PayerCaps {
+            request: MicroUsd::new(50),
+            session: MicroUsd::new(100),
+            day: MicroUsd::new(150),
+        };
+        SpendBook::new(caps, folder.join("spend.json"))
+    }
+
+    fn period(refused: Result<(), CapRefusal>) -> &'static str {
+        match refused {
+            Err(CapRefusal::Reached { period, .. }) => period,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn count(book: &SpendBook, nonce: &str, amount: u64, now_s: u64) -> Result<(), CapRefusal> {
+        book.count(nonce, MicroUsd::new(amount), now_s + 300, now_s)
+    }
+
+    #[test]
+    fn each_cap_refuses_and_two_books_share_the_day() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (book(folder.path()), book(folder.path()));
+        assert_eq!(period(count(&one, "a", 51, NOON)), "request");
+        count(&one, "b", 50, NOON).unwrap();
+        count(&one, "c", 50, NOON).unwrap();
+        assert_eq!(period(count(&one, "d", 1, NOON)), "session");
+        assert_eq!(
+            period(
+                count(&other, "e", 0, NOON)
+                    .and_then(|()| count(&other, "f", 50, NOON))
+                    .and_then(|()| count(&other, "g", 1, NOON))
+            ),
+            "day"
+        );
+        assert_eq!(one.today(NOON).unwrap(), MicroUsd::new(150));
+        assert_eq!(one.today(NOON + DAY_S).unwrap(), MicroUsd::ZERO);
+        assert_eq!(one.figures().session, MicroUsd::new(100));
+        assert_eq!(one.figures().payments, 2);
+    }
+
+    #[test]
+    fn a_receipt_gives_room_back_and_a_refusal_only_after_its_deadline() {
+        let folder = tempfile::tempdir().unwrap();
+        let book = book(folder.path());
+        count(&book, "a", 50, NOON).unwrap();
+        book.end("a", PaymentEnd::Charged(MicroUsd::new(20)));
+        assert_eq!(book.today(NOON).unwrap(), MicroUsd::new(20));
+        // More than was signed for cannot be charged.
+        count(&book, "b", 10, NOON).unwrap();
+        book.end("b", PaymentEnd::Charged(MicroUsd::new(999)));
+        assert_eq!(book.today(NOON).unwrap(), MicroUsd::new(30));
+        count(&book, "c", 50, NOON).unwrap();
+        book.end("c", PaymentEnd::Refused);
+        assert_eq!(book.today(NOON + 300).unwrap(), MicroUsd::new(80));
+        assert_eq!(book.today(NOON + 301).unwrap(), MicroUsd::new(30));
+        // What has no known end stays.
+        count(&book, "d", 5, NOON).unwrap();
+        assert_eq!(book.today(NOON + 9_999).unwrap(), MicroUsd::new(35));
+    }
+
+    #[test]
+    fn a_day_begins_with_what_can_still_settle_and_a_clock_that_goes_back_begins_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let book = book(folder.path());
+        let midnight = (NOON / DAY_S + 1) * DAY_S;
+        count(&book, "a", 40, midnight - 1).unwrap();
+        assert_eq!(book.today(midnight).unwrap(), MicroUsd::new(40));
+        assert_eq!(book.today(midnight - DAY_S).unwrap(), MicroUsd::new(40));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_refuses_every_payment() {
+        let folder = tempfile::tempdir().unwrap();
+        let book = book(folder.path());
+        fs::write(folder.path().join("spend.json"), "{").unwrap();
+        let refused = count(&book, "a", 1, NOON);
+        assert!(
+            matches!(refused, Err(CapRefusal::Uncounted { .. })),
+            "{refused:?}"
+        );
+        assert_eq!(book.figures().session, MicroUsd::ZERO);
+    }
+}

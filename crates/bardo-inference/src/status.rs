@@ -1,0 +1,89 @@
+//! What was spent, as one line for people and as JSON for programs.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::book::SpendBook;
+use crate::payer::now_s;
+
+/// Shows what was spent in a file, and on the terminal where that is free.
+pub(crate) struct StatusLine {
+    book: Arc<SpendBook>,
+    file: Option<PathBuf>,
+    /// Whether to write over the last line of the terminal.
+    on_terminal: bool,
+}
+
+impl StatusLine {
+    pub(crate) fn new(book: Arc<SpendBook>, file: Option<PathBuf>, on_terminal: bool) -> Self {
+        let status = Self {
+            book,
+            file,
+            on_terminal,
+        };
+        status.update();
+        status
+    }
+
+    /// Shows the figures of now. A file that cannot be written is no reason to stop.
+    pub(crate) fn update(&self) {
+        if let Some(file) = &self.file {
+            let _ = replace(file, &format!("{}\n", self.line()));
+        }
+        if self.on_terminal {
+            let _ = write!(std::io::stderr(), "\r\x1b[K{}", self.line());
+        }
+    }
+
+    fn line(&self) -> String {
+        let figures = self.book.figures();
+        let open = match figures.open.get() {
+            0 => String::new(),
+            _ => format!(", {} of it not yet charged", figures.open),
+        };
+        format!(
+            "{}/{} USD in {} payments{open}",
+            figures.session, figures.caps.session, figures.payments
+        )
+    }
+
+    /// The figures as JSON; amounts are decimal USD.
+    pub(crate) fn json(&self) -> String {
+        let figures = self.book.figures();
+        let caps = figures.caps;
+        json!({
+            "session": figures.session.to_string(),
+            "open": figures.open.to_string(),
+            "payments": figures.payments,
+            "today": self.book.today(now_s()).ok().map(|today| today.to_string()),
+            "caps": {
+                "request": caps.request.to_string(),
+                "session": caps.session.to_string(),
+                "day": caps.day.to_string(),
+            },
+        })
+        .to_string()
+    }
+
+    /// The line at the end of a session.
+    pub(crate) fn summary(&self) -> String {
+        let today = match self.book.today(now_s()) {
+            Ok(today) => format!("; today {today} of {} USD", self.book.caps().day),
+            Err(_) => String::new(),
+        };
+        format!("bardo-inference: spent {}{today}", self.line())
+    }
+}
+
+fn replace(file: &Path, line: &str) -> std::io::Result<()> {
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let mut new = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    new.write_all(line.as_bytes())?;
+    new.persist(file)?;
+    Ok(())
+}
