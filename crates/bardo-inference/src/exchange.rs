@@ -10,11 +10,12 @@ use http::header::{HeaderMap, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
 use crate::book::PaymentEnd;
-use crate::payer::{self, OfferPayer, ReceiptNews, now_s};
+use crate::payer::{self, OfferPayer, PayRefusal, ReceiptNews, now_s};
 use crate::pending::{MessageHash, PaymentInUse, PendingPayments, SentOutcome};
 use crate::refusal::ProxyRefusal;
 use crate::seller::{Message, SellerError, SellerLink, WholeAnswer};
 
+const FIXED_PRICE: &[PaymentScheme] = &[PaymentScheme::Exact];
 /// How often a paid request is sent again, always with the same payment.
 const RESENDS: u32 = 3;
 /// Wait before the first of them; each next one waits twice as long.
@@ -105,26 +106,37 @@ impl Exchange {
     ) -> Result<Response<UpstreamBody>, ProxyRefusal> {
         let mut schemes = self.payer.schemes.as_slice();
         loop {
-            let payment = self.payer.pay(offers, schemes).await?;
+            let payment = match self.payer.pay(offers, schemes).await {
+                // Nothing was signed, so a fixed price is still free to choose.
+                Err(PayRefusal::Approval(_)) if self.falls_back(offers, schemes) => {
+                    schemes = FIXED_PRICE;
+                    continue;
+                }
+                payment => payment?,
+            };
             let used = self.pending.keep(hash, payment);
             let (used, reason) = match self.send_paid(message, used).await? {
                 PaidOutcome::Answered(answer) => return Ok(answer),
                 PaidOutcome::Refused(used, reason) => (used, reason),
             };
             // A seller that refuses a ceiling before it served anything may take a fixed price.
-            let fixed = &[PaymentScheme::Exact];
-            let falls_back = used.payment.scheme == PaymentScheme::Upto
-                && schemes.contains(&PaymentScheme::Exact)
-                && self.payer.choose(offers, fixed).is_ok();
-            if !falls_back {
+            let is_ceiling = used.payment.scheme == PaymentScheme::Upto;
+            if !is_ceiling || !self.falls_back(offers, schemes) {
                 return Err(ProxyRefusal::Refused {
                     amount: used.payment.amount.to_string(),
                     reason,
                 });
             }
             used.answered();
-            schemes = fixed;
+            schemes = FIXED_PRICE;
         }
+    }
+
+    /// Whether there is an offer of a fixed price that is not tried yet.
+    fn falls_back(&self, offers: &PaymentOffers, schemes: &[PaymentScheme]) -> bool {
+        schemes.contains(&PaymentScheme::Upto)
+            && schemes.contains(&PaymentScheme::Exact)
+            && self.payer.choose(offers, FIXED_PRICE).is_ok()
     }
 
     /// Sends a request with a payment, again and again with the same one while its outcome is open.

@@ -77,9 +77,9 @@ impl SellerLink {
         &self,
         message: &Message,
     ) -> Result<Response<UpstreamBody>, SellerError> {
-        let target: Uri = format!("{}{}", self.base.path, message.path)
-            .parse()
-            .map_err(|_| SellerError::Path)?;
+        let path = format!("{}{}", self.base.path, message.path);
+        let path = if path.is_empty() { "/" } else { &path };
+        let target: Uri = path.parse().map_err(|_| SellerError::Path)?;
         let mut request = Request::new(Full::new(message.body.clone()));
         *request.method_mut() = message.method.clone();
         *request.uri_mut() = target;

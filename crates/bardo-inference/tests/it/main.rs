@@ -1,0 +1,17 @@
+//! The built binary between scripted clients and scripted sellers.
+
+// Clippy takes code for that of a test where it says so.
+#![cfg(test)]
+
+mod blockrun;
+mod caps;
+mod guarding;
+mod http;
+mod paying;
+mod repeating;
+mod rig;
+mod running;
+mod seller;
+mod streaming;
+mod translating;
+mod wallets;

@@ -1,0 +1,205 @@
+//! A seller whose answers a test scripts.
+
+use std::io::{BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use bardo_x402::wire::{decode_header, encode_header};
+use serde_json::{Value, json};
+
+use crate::http::{HttpMessage, read_message};
+
+/// USDC on Base, and the account of the seller.
+pub(crate) const USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
+pub(crate) const PAYEE: &str = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
+
+/// What a seller does with a request.
+pub(crate) enum SellerReply {
+    Whole(u16, Vec<(&'static str, String)>, String),
+    /// Pieces of a stream; each is sent when the test says so, and the end of the connection is told.
+    Pieces(Vec<String>, Receiver<()>, Sender<()>),
+    /// Closes the connection without an answer.
+    Die,
+}
+
+impl SellerReply {
+    pub(crate) fn json(status: u16, body: &Value) -> Self {
+        Self::Whole(status, Vec::new(), body.to_string())
+    }
+
+    pub(crate) fn with(self, name: &'static str, value: impl Into<String>) -> Self {
+        match self {
+            Self::Whole(status, mut headers, body) => {
+                headers.push((name, value.into()));
+                Self::Whole(status, headers, body)
+            }
+            other => other,
+        }
+    }
+}
+
+type Script = dyn FnMut(&HttpMessage) -> SellerReply + Send;
+
+/// A seller on a port of its own.
+pub(crate) struct ScriptedSeller {
+    pub(crate) port: u16,
+    seen: Arc<Mutex<Vec<HttpMessage>>>,
+}
+
+impl ScriptedSeller {
+    /// A seller that answers each request by `script`.
+    pub(crate) fn new(script: impl FnMut(&HttpMessage) -> SellerReply + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let script: Arc<Mutex<Script>> = Arc::new(Mutex::new(script));
+        let (all, shared) = (Arc::clone(&seen), script);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (seen, script) = (Arc::clone(&all), Arc::clone(&shared));
+                let stream = stream.expect("a connection");
+                std::thread::spawn(move || connection(stream, &seen, &script));
+            }
+        });
+        Self { port, seen }
+    }
+
+    /// All requests so far.
+    pub(crate) fn seen(&self) -> Vec<HttpMessage> {
+        self.seen.lock().expect("the list").clone()
+    }
+
+    /// The payments among them, decoded, in their order.
+    pub(crate) fn payments(&self) -> Vec<Value> {
+        self.seen().iter().filter_map(payment).collect()
+    }
+}
+
+/// The payment of a request.
+pub(crate) fn payment(request: &HttpMessage) -> Option<Value> {
+    let header = request
+        .header("payment-signature")
+        .or(request.header("x-payment"))?;
+    let json = decode_header(header.as_bytes()).expect("base64");
+    Some(serde_json::from_slice(&json).expect("JSON"))
+}
+
+fn connection(stream: TcpStream, seen: &Mutex<Vec<HttpMessage>>, script: &Mutex<Script>) {
+    let mut reader = BufReader::new(stream.try_clone().expect("a handle"));
+    let mut stream = stream;
+    while let Some(request) = read_message(&mut reader) {
+        seen.lock().expect("the list").push(request.clone());
+        let reply = (script.lock().expect("the script"))(&request);
+        let kept = match reply {
+            SellerReply::Die => return,
+            SellerReply::Whole(status, headers, body) => {
+                let length = body.len();
+                let mut head = format!(
+                    "HTTP/1.1 {status} X\r\ncontent-length: {length}\r\ncontent-type: application/json\r\n"
+                );
+                for (name, value) in headers {
+                    head.push_str(&format!("{name}: {value}\r\n"));
+                }
+                stream.write_all(format!("{head}\r\n{body}").as_bytes())
+            }
+            SellerReply::Pieces(pieces, go, gone) => stream_pieces(&mut stream, pieces, &go, &gone),
+        };
+        if kept.is_err() {
+            return;
+        }
+    }
+}
+
+/// Sends the pieces one by one, and tells when the other side closes the connection.
+fn stream_pieces(
+    stream: &mut TcpStream,
+    pieces: Vec<String>,
+    go: &Receiver<()>,
+    gone: &Sender<()>,
+) -> std::io::Result<()> {
+    let head =
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-type: text/event-stream\r\n\r\n";
+    stream.write_all(head.as_bytes())?;
+    for piece in pieces {
+        if go.recv().is_err() {
+            break;
+        }
+        stream.write_all(format!("{:x}\r\n{piece}\r\n", piece.len()).as_bytes())?;
+    }
+    if go.recv().is_ok() {
+        return stream.write_all(b"0\r\n\r\n");
+    }
+    // The test holds no end: whoever called must leave first.
+    let mut byte = [0];
+    let _ = std::io::Read::read(stream, &mut byte);
+    let _ = gone.send(());
+    Err(std::io::ErrorKind::ConnectionAborted.into())
+}
+
+/// A stream whose pieces all go at once.
+pub(crate) fn at_once(pieces: Vec<String>) -> SellerReply {
+    let (go, going) = channel();
+    for _ in 0..=pieces.len() {
+        go.send(()).expect("the other end is here");
+    }
+    SellerReply::Pieces(pieces, going, channel().0)
+}
+
+/// One entry of an offer in version 2.
+pub(crate) fn entry(scheme: &str, amount: &str) -> Value {
+    let mut entry = json!({ "scheme": scheme, "network": "eip155:8453", "amount": amount, "asset": USDC,
+        "payTo": PAYEE, "maxTimeoutSeconds": 300, "extra": { "name": "USD Coin", "version": "2" } });
+    if scheme == "upto" {
+        entry["extra"]["facilitatorAddress"] = json!("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+    }
+    entry
+}
+
+/// A 402 of version 2 with these entries.
+pub(crate) fn offer(entries: &[Value]) -> SellerReply {
+    let offer = json!({ "x402Version": 2, "error": "Payment required",
+        "resource": { "url": "http://127.0.0.1/v1/chat/completions" }, "accepts": entries });
+    SellerReply::json(402, &json!({ "error": "Payment required" }))
+        .with("payment-required", encode_header(&offer.to_string()))
+}
+
+/// A 402 of version 1.
+pub(crate) fn offer_v1(amount: &str) -> SellerReply {
+    let entry = json!({ "scheme": "exact", "network": "base", "maxAmountRequired": amount, "asset": USDC,
+        "payTo": PAYEE, "maxTimeoutSeconds": 300, "resource": "http://127.0.0.1/v1/chat/completions",
+        "description": "", "mimeType": "application/json", "extra": { "name": "USD Coin", "version": "2" } });
+    SellerReply::json(
+        402,
+        &json!({ "x402Version": 1, "error": "Payment required", "accepts": [entry] }),
+    )
+}
+
+/// A receipt of version 2; `amount` where the scheme is `upto`.
+pub(crate) fn receipt(amount: Option<&str>) -> String {
+    let mut receipt = json!({ "success": true, "transaction": format!("0x{}", "11".repeat(32)),
+        "network": "eip155:8453" });
+    if let Some(amount) = amount {
+        receipt["amount"] = json!(amount);
+    }
+    encode_header(&receipt.to_string())
+}
+
+/// A whole answer of Chat Completions.
+pub(crate) fn answer() -> SellerReply {
+    SellerReply::json(
+        200,
+        &json!({ "id": "c1", "object": "chat.completion", "created": 1, "model": "m",
+            "choices": [{ "index": 0, "finish_reason": "stop",
+                "message": { "role": "assistant", "content": "Hello!" } }],
+            "usage": { "prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5 } }),
+    )
+}
+
+/// A seller that asks 0.003660 USD by `exact`, and answers what is paid.
+pub(crate) fn honest() -> ScriptedSeller {
+    ScriptedSeller::new(|request| match payment(request) {
+        None => offer(&[entry("exact", "3660")]),
+        Some(_) => answer().with("payment-response", receipt(None)),
+    })
+}

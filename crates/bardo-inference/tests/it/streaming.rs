@@ -1,0 +1,71 @@
+//! Streams: piece by piece, and over when the client leaves.
+
+use std::sync::mpsc::channel;
+
+use serde_json::json;
+
+use crate::http::{read_head, read_piece};
+use crate::rig::ServedProxy;
+use crate::seller::{ScriptedSeller, SellerReply, entry, offer, payment};
+
+#[test]
+fn each_piece_of_a_paid_stream_arrives_before_the_next_is_made() {
+    let (go, going) = channel();
+    let (gone, _left) = channel();
+    let pieces = [
+        "data: {\"a\":1}\n\n",
+        ": note\r\n\r\ndata: \u{e9}\n\n",
+        "data: [DONE]\n\n",
+    ];
+    let mut reply = Some(SellerReply::Pieces(
+        pieces.map(str::to_owned).to_vec(),
+        going,
+        gone,
+    ));
+    let seller = ScriptedSeller::new(move |request| match payment(request) {
+        None => offer(&[entry("exact", "3660")]),
+        Some(_) => reply.take().expect("one payment"),
+    });
+    let proxy = ServedProxy::new(&seller, &[]);
+    let mut stream = proxy.begin(
+        "/v1/chat/completions",
+        &json!({ "model": "m", "stream": true }),
+    );
+    let head = read_head(&mut stream).expect("the head comes before the first piece");
+    assert_eq!(head.header("content-type"), Some("text/event-stream"));
+    for piece in pieces {
+        // The seller makes a piece only when the one before has been read.
+        go.send(()).unwrap();
+        assert_eq!(read_piece(&mut stream, &head), piece.as_bytes());
+    }
+    go.send(()).unwrap();
+    assert_eq!(read_piece(&mut stream, &head), b"");
+}
+
+#[test]
+fn a_client_that_leaves_ends_the_call_to_the_seller() {
+    let (go, going) = channel();
+    let (gone, left) = channel();
+    let mut reply = Some(SellerReply::Pieces(vec!["data: 1\n\n".into()], going, gone));
+    let seller = ScriptedSeller::new(move |request| match payment(request) {
+        None => offer(&[entry("exact", "3660")]),
+        Some(_) => reply.take().expect("one payment"),
+    });
+    let proxy = ServedProxy::new(&seller, &[]);
+    let mut stream = proxy.begin(
+        "/v1/chat/completions",
+        &json!({ "model": "m", "stream": true }),
+    );
+    let head = read_head(&mut stream).unwrap();
+    go.send(()).unwrap();
+    read_piece(&mut stream, &head);
+    drop(go);
+    drop(stream);
+    left.recv()
+        .expect("the seller sees the end of the connection");
+    assert_eq!(
+        proxy.spend()["session"],
+        "0.003660",
+        "what was begun is paid"
+    );
+}
