@@ -154,7 +154,11 @@ impl Stage {
                 Ok(Outcome::Passed)
             }
             Self::Deploy => with_gateway(workspace, "tests/deploy/run.py", &[]),
-            Self::Clients => with_gateway(workspace, "tests/clients/run.py", &["--stage", "all"]),
+            Self::Clients => {
+                // Agents pay behind it; it lies beside the gateway.
+                workspace.build(Profile::Release, "bardo-inference")?;
+                with_gateway(workspace, "tests/clients/run.py", &["--stage", "all"])
+            }
         }
     }
 }

@@ -53,6 +53,10 @@ pub(crate) enum ProxyRefusal {
     Malformed(Fault),
 }
 
+/// Words by which Aider knows a 402 that no repetition mends; without them it asks for a minute
+/// <https://github.com/Aider-AI/aider/blob/main/aider/exceptions.py>.
+const NO_REPETITION: &str = r#" (insufficient credits, "code":402)"#;
+
 impl ProxyRefusal {
     /// Status, class and stable code.
     fn kind(&self) -> (StatusCode, FaultClass, &'static str) {
@@ -145,7 +149,12 @@ impl ProxyRefusal {
     /// The answer for a client that speaks `dialect`.
     pub(crate) fn answer(&self, dialect: Dialect) -> Response<Bytes> {
         let (status, class, code) = self.kind();
-        let mut fault = Fault::new(class, format!("bardo-inference: {self}")).with_code(code);
+        let mark = match (status, dialect) {
+            (StatusCode::PAYMENT_REQUIRED, Dialect::Chat) => NO_REPETITION,
+            _ => "",
+        };
+        let text = format!("bardo-inference: {self}{mark}");
+        let mut fault = Fault::new(class, text).with_code(code);
         if let Self::Untranslatable { param, .. } = self {
             fault = fault.with_param(param.clone());
         }

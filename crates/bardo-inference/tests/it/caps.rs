@@ -25,6 +25,22 @@ fn a_request_above_its_cap_is_not_paid() {
 }
 
 #[test]
+fn aider_knows_a_refusal_that_no_repetition_mends() {
+    let seller = seller::honest();
+    let proxy = ServedProxy::new(&seller, &["--cap-request", "0"]);
+    let answer = proxy.chat();
+    let told = answer.json()["error"]["message"].to_string();
+    let text: String = serde_json::from_str(&told).unwrap();
+    // The two texts that its list of exceptions looks for.
+    assert!(
+        text.contains("insufficient credits") && text.contains("\"code\":402"),
+        "{text}"
+    );
+    let other = proxy.ask("/v1/messages", &chat("Hello")).text();
+    assert!(!other.contains("insufficient credits"), "{other}");
+}
+
+#[test]
 fn a_session_stops_at_its_cap() {
     let seller = seller::honest();
     let proxy = ServedProxy::new(&seller, &["--cap-session", "0.008"]);
