@@ -1,15 +1,18 @@
 //! What was spent, against the caps: per session in memory, per day (UTC) in a file that all
 //! proxies of a user share.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use bardo_types::money::MicroUsd;
 use serde::{Deserialize, Serialize};
 
 const DAY_S: u64 = 86_400;
+/// Longest wait for another proxy that counts a payment.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The most that may be spent. A payment counts with the most that it can cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -277,8 +280,17 @@ fn lock_file(file: &Path) -> io::Result<File> {
         .truncate(false)
         .write(true)
         .open(file.with_extension("lock"))?;
-    lock.lock()?;
-    Ok(lock)
+    let since = Instant::now();
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            // A proxy that was stopped with the lock must not stop all others.
+            Err(TryLockError::WouldBlock) if since.elapsed() < LOCK_TIMEOUT => {
+                std::thread::park_timeout(Duration::from_millis(2));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 fn read(file: &Path) -> io::Result<SpendTally> {
@@ -304,93 +316,4 @@ fn write(file: &Path, tally: &SpendTally) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOON: u64 = 20_000 * DAY_S + DAY_S / 2;
-
-    fn book(folder: &Path) -> SpendBook {
-        let caps = PayerCaps {
-            request: MicroUsd::new(50),
-            session: MicroUsd::new(100),
-            day: MicroUsd::new(150),
-        };
-        SpendBook::new(caps, folder.join("spend.json"))
-    }
-
-    fn period(refused: Result<(), CapRefusal>) -> &'static str {
-        match refused {
-            Err(CapRefusal::Reached { period, .. }) => period,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn count(book: &SpendBook, nonce: &str, amount: u64, now_s: u64) -> Result<(), CapRefusal> {
-        book.count(nonce, MicroUsd::new(amount), now_s + 300, now_s)
-    }
-
-    #[test]
-    fn each_cap_refuses_and_two_books_share_the_day() {
-        let folder = tempfile::tempdir().unwrap();
-        let (one, other) = (book(folder.path()), book(folder.path()));
-        assert_eq!(period(count(&one, "a", 51, NOON)), "request");
-        count(&one, "b", 50, NOON).unwrap();
-        count(&one, "c", 50, NOON).unwrap();
-        assert_eq!(period(count(&one, "d", 1, NOON)), "session");
-        assert_eq!(
-            period(
-                count(&other, "e", 0, NOON)
-                    .and_then(|()| count(&other, "f", 50, NOON))
-                    .and_then(|()| count(&other, "g", 1, NOON))
-            ),
-            "day"
-        );
-        assert_eq!(one.today(NOON).unwrap(), MicroUsd::new(150));
-        assert_eq!(one.today(NOON + DAY_S).unwrap(), MicroUsd::ZERO);
-        assert_eq!(one.figures().session, MicroUsd::new(100));
-        assert_eq!(one.figures().payments, 2);
-    }
-
-    #[test]
-    fn a_receipt_gives_room_back_and_a_refusal_only_after_its_deadline() {
-        let folder = tempfile::tempdir().unwrap();
-        let book = book(folder.path());
-        count(&book, "a", 50, NOON).unwrap();
-        book.end("a", PaymentEnd::Charged(MicroUsd::new(20)));
-        assert_eq!(book.today(NOON).unwrap(), MicroUsd::new(20));
-        // More than was signed for cannot be charged.
-        count(&book, "b", 10, NOON).unwrap();
-        book.end("b", PaymentEnd::Charged(MicroUsd::new(999)));
-        assert_eq!(book.today(NOON).unwrap(), MicroUsd::new(30));
-        count(&book, "c", 50, NOON).unwrap();
-        book.end("c", PaymentEnd::Refused);
-        assert_eq!(book.today(NOON + 300).unwrap(), MicroUsd::new(80));
-        assert_eq!(book.today(NOON + 301).unwrap(), MicroUsd::new(30));
-        // What has no known end stays.
-        count(&book, "d", 5, NOON).unwrap();
-        assert_eq!(book.today(NOON + 9_999).unwrap(), MicroUsd::new(35));
-    }
-
-    #[test]
-    fn a_day_begins_with_what_can_still_settle_and_a_clock_that_goes_back_begins_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let book = book(folder.path());
-        let midnight = (NOON / DAY_S + 1) * DAY_S;
-        count(&book, "a", 40, midnight - 1).unwrap();
-        assert_eq!(book.today(midnight).unwrap(), MicroUsd::new(40));
-        assert_eq!(book.today(midnight - DAY_S).unwrap(), MicroUsd::new(40));
-    }
-
-    #[test]
-    fn a_file_that_cannot_be_read_refuses_every_payment() {
-        let folder = tempfile::tempdir().unwrap();
-        let book = book(folder.path());
-        fs::write(folder.path().join("spend.json"), "{").unwrap();
-        let refused = count(&book, "a", 1, NOON);
-        assert!(
-            matches!(refused, Err(CapRefusal::Uncounted { .. })),
-            "{refused:?}"
-        );
-        assert_eq!(book.figures().session, MicroUsd::ZERO);
-    }
-}
+mod tests;

@@ -85,7 +85,7 @@ pub(crate) struct SettingsArgs {
     /// Configuration file [default: ~/.config/bardo-inference/config.toml].
     #[arg(long, env = "BARDO_INFERENCE_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Base URL of the seller, such as https://blockrun.ai/api.
+    /// Base URL of the seller, such as `https://blockrun.ai/api`.
     #[arg(long, env = "BARDO_INFERENCE_ENDPOINT", value_name = "URL")]
     pub(crate) endpoint: Option<String>,
     /// Most that one request may cost, in USD [default: 0.50].

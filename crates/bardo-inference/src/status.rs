@@ -31,7 +31,11 @@ impl StatusLine {
     /// Shows the figures of now. A file that cannot be written is no reason to stop.
     pub(crate) fn update(&self) {
         if let Some(file) = &self.file {
-            let _ = replace(file, &format!("{}\n", self.line()));
+            let line = format!("{}\n", self.line());
+            let _ = match file.starts_with("/dev") {
+                true => append(file, &line),
+                false => replace(file, &line),
+            };
         }
         if self.on_terminal {
             let _ = write!(std::io::stderr(), "\r\x1b[K{}", self.line());
@@ -76,6 +80,12 @@ impl StatusLine {
         };
         format!("bardo-inference: spent {}{today}", self.line())
     }
+}
+
+/// Writes to a device, such as an open file of the caller.
+fn append(file: &Path, line: &str) -> std::io::Result<()> {
+    let mut device = std::fs::OpenOptions::new().append(true).open(file)?;
+    device.write_all(line.as_bytes())
 }
 
 fn replace(file: &Path, line: &str) -> std::io::Result<()> {

@@ -21,6 +21,8 @@ pub(crate) enum SellerReply {
     Pieces(Vec<String>, Receiver<()>, Sender<()>),
     /// Closes the connection without an answer.
     Die,
+    /// Answers nothing, and tells when the other side closes the connection.
+    Hold(Sender<()>),
 }
 
 impl SellerReply {
@@ -93,6 +95,11 @@ fn connection(stream: TcpStream, seen: &Mutex<Vec<HttpMessage>>, script: &Mutex<
         let reply = (script.lock().expect("the script"))(&request);
         let kept = match reply {
             SellerReply::Die => return,
+            SellerReply::Hold(gone) => {
+                let _ = std::io::Read::read(&mut stream, &mut [0]);
+                let _ = gone.send(());
+                return;
+            }
             SellerReply::Whole(status, headers, body) => {
                 let length = body.len();
                 let mut head = format!(

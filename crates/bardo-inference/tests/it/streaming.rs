@@ -69,3 +69,27 @@ fn a_client_that_leaves_ends_the_call_to_the_seller() {
         "what was begun is paid"
     );
 }
+
+#[test]
+fn a_client_that_leaves_before_an_answer_ends_the_call_and_keeps_its_payment() {
+    let (gone, left) = channel();
+    let mut gone = Some(gone);
+    let seller = ScriptedSeller::new(move |request| match (payment(request), gone.is_some()) {
+        (None, _) => offer(&[entry("exact", "3660")]),
+        (Some(_), true) => SellerReply::Hold(gone.take().expect("it is there")),
+        (Some(_), false) => crate::seller::answer(),
+    });
+    let proxy = ServedProxy::new(&seller, &[]);
+    let stream = proxy.begin("/v1/chat/completions", &crate::rig::chat("Hello"));
+    while seller.payments().is_empty() {
+        std::thread::yield_now();
+    }
+    drop(stream);
+    left.recv()
+        .expect("the seller sees the end of the connection");
+    assert_eq!(proxy.spend()["open"], "0.003660", "it may be charged");
+    assert_eq!(proxy.chat().status(), 200);
+    let payments = seller.payments();
+    assert_eq!(payments.len(), 2);
+    assert_eq!(payments[0], payments[1], "the request is paid once");
+}

@@ -1,0 +1,171 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const NOON: u64 = 20_000 * DAY_S + DAY_S / 2;
+
+fn book(folder: &Path) -> SpendBook {
+    let caps = PayerCaps {
+        request: MicroUsd::new(50),
+        session: MicroUsd::new(100),
+        day: MicroUsd::new(150),
+    };
+    SpendBook::new(caps, folder.join("spend.json"))
+}
+
+fn period(refused: Result<(), CapRefusal>) -> &'static str {
+    match refused {
+        Err(CapRefusal::Reached { period, .. }) => period,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn count(book: &SpendBook, nonce: &str, amount: u64, now_s: u64) -> Result<(), CapRefusal> {
+    book.count(nonce, MicroUsd::new(amount), now_s + 300, now_s)
+}
+
+#[test]
+fn each_cap_refuses_and_two_books_share_the_day() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (book(folder.path()), book(folder.path()));
+    assert_eq!(period(count(&one, "a", 51, NOON)), "request");
+    count(&one, "b", 50, NOON).unwrap();
+    count(&one, "c", 50, NOON).unwrap();
+    assert_eq!(period(count(&one, "d", 1, NOON)), "session");
+    assert_eq!(
+        period(
+            count(&other, "e", 0, NOON)
+                .and_then(|()| count(&other, "f", 50, NOON))
+                .and_then(|()| count(&other, "g", 1, NOON))
+        ),
+        "day"
+    );
+    assert_eq!(one.today(NOON).unwrap(), MicroUsd::new(150));
+    assert_eq!(one.today(NOON + DAY_S).unwrap(), MicroUsd::ZERO);
+    assert_eq!(one.figures().session, MicroUsd::new(100));
+    assert_eq!(one.figures().payments, 2);
+}
+
+#[test]
+fn a_receipt_gives_room_back_and_a_refusal_only_after_its_deadline() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = book(folder.path());
+    count(&book, "a", 50, NOON).unwrap();
+    book.end("a", PaymentEnd::Charged(MicroUsd::new(20)));
+    assert_eq!(book.today(NOON).unwrap(), MicroUsd::new(20));
+    // More than was signed for cannot be charged.
+    count(&book, "b", 10, NOON).unwrap();
+    book.end("b", PaymentEnd::Charged(MicroUsd::new(999)));
+    assert_eq!(book.today(NOON).unwrap(), MicroUsd::new(30));
+    count(&book, "c", 50, NOON).unwrap();
+    book.end("c", PaymentEnd::Refused);
+    assert_eq!(book.today(NOON + 300).unwrap(), MicroUsd::new(80));
+    assert_eq!(book.today(NOON + 301).unwrap(), MicroUsd::new(30));
+    // What has no known end stays.
+    count(&book, "d", 5, NOON).unwrap();
+    assert_eq!(book.today(NOON + 9_999).unwrap(), MicroUsd::new(35));
+}
+
+#[test]
+fn a_day_begins_with_what_can_still_settle_and_a_clock_that_goes_back_begins_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = book(folder.path());
+    let midnight = (NOON / DAY_S + 1) * DAY_S;
+    count(&book, "a", 40, midnight - 1).unwrap();
+    assert_eq!(book.today(midnight).unwrap(), MicroUsd::new(40));
+    assert_eq!(book.today(midnight - DAY_S).unwrap(), MicroUsd::new(40));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_refuses_every_payment() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = book(folder.path());
+    fs::write(folder.path().join("spend.json"), "{").unwrap();
+    let refused = count(&book, "a", 1, NOON);
+    assert!(
+        matches!(refused, Err(CapRefusal::Uncounted { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(book.figures().session, MicroUsd::ZERO);
+}
+
+#[derive(Debug, Clone)]
+enum TallyStep {
+    Add(u64),
+    Charge(usize, u64),
+    Refuse(usize),
+    Wait(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<TallyStep>> {
+    let step = prop_oneof![
+        (0..60_u64).prop_map(TallyStep::Add),
+        (0..8_usize, 0..80_u64).prop_map(|(at, amount)| TallyStep::Charge(at, amount)),
+        (0..8_usize).prop_map(TallyStep::Refuse),
+        (0..200_u64).prop_map(TallyStep::Wait),
+    ];
+    proptest::collection::vec(step, 0..60)
+}
+
+/// A payment as plain books have it.
+#[derive(Debug)]
+struct PlainPayment {
+    counts: u64,
+    ends_s: u64,
+    open: bool,
+    refused: bool,
+}
+
+proptest! {
+    /// Plain books of all payments, looked through from their beginning, agree after every step, and
+    /// the cap holds.
+    #[test]
+    fn a_tally_is_the_sum_of_what_can_still_be_charged(steps in steps()) {
+        let cap = MicroUsd::new(200);
+        let mut tally = SpendTally::default();
+        let mut plain: Vec<PlainPayment> = Vec::new();
+        let mut now_s = 1;
+        for step in steps {
+            match step {
+                TallyStep::Wait(seconds) => now_s += seconds,
+                TallyStep::Add(amount) => {
+                    tally.release(now_s);
+                    let payment = OpenPayment {
+                        nonce: plain.len().to_string(),
+                        amount,
+                        ends_s: now_s + 100,
+                        refused: false,
+                    };
+                    let added = tally.add(payment, "day", "--cap-day", cap).is_ok();
+                    let before: u64 = plain.iter().map(|payment| payment.counts).sum();
+                    prop_assert_eq!(added, before + amount <= cap.get());
+                    let counts = if added { amount } else { 0 };
+                    plain.push(PlainPayment { counts, ends_s: now_s + 100, open: added, refused: false });
+                }
+                TallyStep::Charge(at, amount) => {
+                    tally.end(&at.to_string(), PaymentEnd::Charged(MicroUsd::new(amount)));
+                    if let Some(payment) = plain.get_mut(at).filter(|payment| payment.open) {
+                        payment.counts = payment.counts.min(amount);
+                        payment.open = false;
+                        payment.refused = false;
+                    }
+                }
+                TallyStep::Refuse(at) => {
+                    tally.end(&at.to_string(), PaymentEnd::Refused);
+                    if let Some(payment) = plain.get_mut(at).filter(|payment| payment.open) {
+                        payment.refused = true;
+                    }
+                }
+            }
+            tally.release(now_s);
+            for payment in &mut plain {
+                if payment.refused && payment.ends_s < now_s {
+                    *payment = PlainPayment { counts: 0, ends_s: 0, open: false, refused: false };
+                }
+            }
+            let sum: u64 = plain.iter().map(|payment| payment.counts).sum();
+            prop_assert_eq!(tally.counted(), MicroUsd::new(sum));
+            prop_assert!(tally.counted() <= cap);
+        }
+    }
+}
