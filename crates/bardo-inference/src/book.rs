@@ -52,6 +52,8 @@ pub(crate) enum PaymentEnd {
     Charged(MicroUsd),
     /// The seller refused it. It can still be settled until its deadline, and counts until then.
     Refused,
+    /// Sent once more after a refusal, so that its end is unknown again.
+    Reopened,
 }
 
 /// A signed payment whose charge is not known yet.
@@ -130,6 +132,7 @@ impl SpendTally {
         };
         match end {
             PaymentEnd::Refused => self.open[at].refused = true,
+            PaymentEnd::Reopened => self.open[at].refused = false,
             PaymentEnd::Charged(amount) => {
                 let open = self.open.swap_remove(at);
                 self.charged = self.charged.saturating_add(amount.get().min(open.amount));

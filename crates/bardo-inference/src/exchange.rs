@@ -84,16 +84,17 @@ impl Exchange {
         let Some((used, sent)) = self.pending.take(hash, now_s()) else {
             return Ok(None);
         };
-        match self.send_paid(message, used).await? {
+        if sent == SentOutcome::Refused {
+            self.payer.end(&used.payment, PaymentEnd::Reopened).await;
+        }
+        match self
+            .send_paid(message, used, sent == SentOutcome::Unknown)
+            .await?
+        {
             PaidOutcome::Answered(answer) => Ok(Some(answer)),
-            PaidOutcome::Refused(used, _) if sent == SentOutcome::Refused => {
+            PaidOutcome::Refused(used, _) => {
                 used.answered();
                 Ok(None)
-            }
-            PaidOutcome::Refused(used, _) => {
-                used.note(SentOutcome::Unknown);
-                let seconds = used.payment.ends_s.saturating_sub(now_s());
-                Err(ProxyRefusal::AnswerLost { seconds })
             }
         }
     }
@@ -115,7 +116,7 @@ impl Exchange {
                 payment => payment?,
             };
             let used = self.pending.keep(hash, payment);
-            let (used, reason) = match self.send_paid(message, used).await? {
+            let (used, reason) = match self.send_paid(message, used, false).await? {
                 PaidOutcome::Answered(answer) => return Ok(answer),
                 PaidOutcome::Refused(used, reason) => (used, reason),
             };
@@ -140,55 +141,62 @@ impl Exchange {
     }
 
     /// Sends a request with a payment, again and again with the same one while its outcome is open.
+    /// `is_open` says that an earlier try may have been charged: then a 402 is no refusal, because a
+    /// seller refuses what it has charged.
     async fn send_paid(
         &self,
         message: &Message,
         used: PaymentInUse,
+        mut is_open: bool,
     ) -> Result<PaidOutcome, ProxyRefusal> {
         let message = with_payment(message, &used);
         let mut wait = FIRST_WAIT;
-        let mut was_sent = false;
-        for resends in 0..=RESENDS {
+        let mut resends = 0;
+        loop {
             let is_last = resends == RESENDS || now_s() + wait.as_secs() + 1 >= used.payment.ends_s;
-            let (reason, asked) = match self.seller.send(&message).await {
+            let mut asked = None;
+            let problem = match self.seller.send(&message).await {
                 Err(error) => {
-                    was_sent |= !matches!(error, SellerError::Unreachable(_));
-                    (error.to_string(), None)
+                    is_open |= !matches!(error, SellerError::Unreachable(_));
+                    error
+                }
+                Ok(answer) if answer.status() == StatusCode::PAYMENT_REQUIRED => {
+                    let news = used.payment.news(answer.headers());
+                    if matches!(news, ReceiptNews::None | ReceiptNews::Failed) {
+                        return match is_open {
+                            true => Err(answer_lost(&used)),
+                            false => Ok(self.refused(answer, used).await),
+                        };
+                    }
+                    is_open = true;
+                    SellerError::Pending
+                }
+                Ok(answer) if is_failure(&answer, &used) && !is_last => {
+                    is_open = true;
+                    asked = retry_after(answer.headers());
+                    SellerError::Cut
                 }
                 Ok(answer) => {
-                    was_sent = true;
-                    if answer.status() == StatusCode::PAYMENT_REQUIRED {
-                        match self.refused(answer, &used).await {
-                            Some(reason) => return Ok(PaidOutcome::Refused(used, reason)),
-                            None => ("the settlement is pending".to_owned(), None),
-                        }
-                    } else if is_open(&answer, &used) && !is_last {
-                        let asked = retry_after(answer.headers());
-                        (format!("status {}", answer.status().as_u16()), asked)
-                    } else {
-                        return Ok(PaidOutcome::Answered(self.answered(answer, used).await));
-                    }
+                    let answer = self.answered(answer, used, is_open).await;
+                    return Ok(PaidOutcome::Answered(answer));
                 }
             };
             if is_last {
-                return Err(self.unanswered(used, reason, was_sent).await);
+                return Err(self.unanswered(used, problem, is_open).await);
             }
             tokio::time::sleep(asked.unwrap_or(wait).max(wait).min(WAIT_MAX)).await;
             wait *= 2;
+            resends += 1;
         }
-        Err(self.unanswered(used, String::new(), was_sent).await)
     }
 
-    /// The reason of a 402 that answers a payment; `None` where it may still be settled.
-    async fn refused(&self, answer: Response<UpstreamBody>, used: &PaymentInUse) -> Option<String> {
-        let news = used.payment.news(answer.headers());
-        if matches!(news, ReceiptNews::Open | ReceiptNews::Charged(_)) {
-            return None;
-        }
+    /// Notes a 402 as the first answer to a payment.
+    async fn refused(&self, answer: Response<UpstreamBody>, used: PaymentInUse) -> PaidOutcome {
         let told = self.seller.whole(answer).await;
         self.payer.end(&used.payment, PaymentEnd::Refused).await;
         used.note(SentOutcome::Refused);
-        Some(told.map_or_else(|error| error.to_string(), |told| reason(&told)))
+        let reason = told.map_or_else(|error| error.to_string(), |told| reason(&told));
+        PaidOutcome::Refused(used, reason)
     }
 
     /// Notes what the answer to a payment says of it.
@@ -196,6 +204,7 @@ impl Exchange {
         &self,
         mut answer: Response<UpstreamBody>,
         used: PaymentInUse,
+        is_open: bool,
     ) -> Response<UpstreamBody> {
         let news = used.payment.news(answer.headers());
         let payment = &used.payment;
@@ -204,7 +213,7 @@ impl Exchange {
             ReceiptNews::Charged(amount) => Some(PaymentEnd::Charged(amount)),
             ReceiptNews::None if status.is_success() => Some(PaymentEnd::Charged(payment.amount)),
             // Refused for another reason than the payment, before any work.
-            ReceiptNews::None | ReceiptNews::Failed if status.is_client_error() => {
+            ReceiptNews::None | ReceiptNews::Failed if status.is_client_error() && !is_open => {
                 Some(PaymentEnd::Refused)
             }
             _ => None,
@@ -228,18 +237,35 @@ impl Exchange {
         answer
     }
 
-    async fn unanswered(&self, used: PaymentInUse, reason: String, was_sent: bool) -> ProxyRefusal {
-        if !was_sent {
-            // Nobody has the payment.
+    async fn unanswered(
+        &self,
+        used: PaymentInUse,
+        problem: SellerError,
+        is_open: bool,
+    ) -> ProxyRefusal {
+        if !is_open {
+            // The seller does not have the payment.
             self.payer.end(&used.payment, PaymentEnd::Refused).await;
             used.note(SentOutcome::Refused);
+            return ProxyRefusal::Seller(problem);
         }
         ProxyRefusal::Unanswered {
             amount: used.payment.amount.to_string(),
-            reason,
-            seconds: used.payment.ends_s.saturating_sub(now_s()),
+            reason: problem.to_string(),
+            seconds: seconds_left(&used),
         }
     }
+}
+
+fn answer_lost(used: &PaymentInUse) -> ProxyRefusal {
+    ProxyRefusal::AnswerLost {
+        seconds: seconds_left(used),
+    }
+}
+
+/// Seconds until a payment can no longer settle.
+fn seconds_left(used: &PaymentInUse) -> u64 {
+    used.payment.ends_s.saturating_sub(now_s())
 }
 
 fn paid(answer: Response<UpstreamBody>) -> Exchanged {
@@ -264,8 +290,8 @@ fn with_payment(message: &Message, used: &PaymentInUse) -> Message {
     message
 }
 
-/// Whether an answer leaves open what became of the payment, so that the same one may be sent again.
-fn is_open(answer: &Response<UpstreamBody>, used: &PaymentInUse) -> bool {
+/// Whether an answer is a failure of the seller, so that the same payment may be sent again.
+fn is_failure(answer: &Response<UpstreamBody>, used: &PaymentInUse) -> bool {
     answer.status().is_server_error()
         && !matches!(used.payment.news(answer.headers()), ReceiptNews::Charged(_))
 }

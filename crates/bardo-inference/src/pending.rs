@@ -54,12 +54,14 @@ impl PendingPayments {
         pending.retain(|_, entry| entry.in_use || entry.payment.ends_s > now_s);
         let entry = pending.get_mut(&hash).filter(|entry| !entry.in_use)?;
         entry.in_use = true;
+        // From now on the seller may have it again.
+        let sent = std::mem::replace(&mut entry.sent, SentOutcome::Unknown);
         let used = PaymentInUse {
             pending: Arc::clone(self),
             hash: Some(hash),
             payment: entry.payment.clone(),
         };
-        Some((used, entry.sent))
+        Some((used, sent))
     }
 
     /// Keeps a payment that is about to be sent. Where the same request is under way with another

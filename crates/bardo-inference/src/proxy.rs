@@ -146,7 +146,7 @@ impl LocalProxy {
             translation.stream(body, &head.headers).boxed_unsync()
         } else {
             let told = self.exchange.seller.whole(exchanged.answer).await;
-            let told = told.map_err(ProxyRefusal::SellerLink)?;
+            let told = told.map_err(ProxyRefusal::Seller)?;
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             whole(match status.is_success() {
                 true => translation.answer(&told.body)?,

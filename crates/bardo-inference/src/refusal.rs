@@ -26,7 +26,7 @@ pub(crate) enum ProxyRefusal {
     #[error("the body of the request was cut")]
     BodyCut,
     #[error(transparent)]
-    SellerLink(#[from] SellerError),
+    Seller(#[from] SellerError),
     #[error("not paid: {0}")]
     Pay(#[from] PayRefusal),
     #[error("the endpoint asks for payment (402) without an offer that can be read: {0}")]
@@ -78,17 +78,17 @@ impl ProxyRefusal {
             ),
             Self::BodyCut => (StatusCode::BAD_REQUEST, FaultClass::BadRequest, "body_cut"),
             // Nothing was paid; the client may ask again.
-            Self::SellerLink(SellerError::Path) => (
+            Self::Seller(SellerError::Path) => (
                 StatusCode::BAD_REQUEST,
                 FaultClass::BadRequest,
                 "wrong_path",
             ),
-            Self::SellerLink(SellerError::Timeout(_)) => (
+            Self::Seller(SellerError::Timeout(_)) => (
                 StatusCode::GATEWAY_TIMEOUT,
                 FaultClass::Timeout,
                 "endpoint_timeout",
             ),
-            Self::SellerLink(_) => (
+            Self::Seller(_) => (
                 StatusCode::BAD_GATEWAY,
                 FaultClass::Connection,
                 "endpoint_unreachable",
@@ -140,9 +140,7 @@ impl ProxyRefusal {
     fn may_repeat(&self) -> bool {
         matches!(
             self,
-            Self::SellerLink(
-                SellerError::Unreachable(_) | SellerError::Cut | SellerError::Timeout(_)
-            )
+            Self::Seller(SellerError::Unreachable(_) | SellerError::Cut | SellerError::Timeout(_))
         )
     }
 

@@ -30,10 +30,12 @@ pub(crate) struct Message {
 pub(crate) enum SellerError {
     #[error("the endpoint cannot be reached: {0}")]
     Unreachable(#[source] SendError),
-    #[error("the connection to the endpoint failed after the request was sent")]
+    #[error("the endpoint failed, or its connection, after the request was sent")]
     Cut,
     #[error("the endpoint did not answer within {0:?}; `--timeout` gives it longer")]
     Timeout(Duration),
+    #[error("the settlement of the payment is pending")]
+    Pending,
     #[error("the path of the request is no path")]
     Path,
 }

@@ -61,6 +61,12 @@ fn a_receipt_gives_room_back_and_a_refusal_only_after_its_deadline() {
     book.end("c", PaymentEnd::Refused);
     assert_eq!(book.today(NOON + 300).unwrap(), MicroUsd::new(80));
     assert_eq!(book.today(NOON + 301).unwrap(), MicroUsd::new(30));
+    // A refused one that was sent once more has no known end.
+    count(&book, "e", 7, NOON).unwrap();
+    book.end("e", PaymentEnd::Refused);
+    book.end("e", PaymentEnd::Reopened);
+    assert_eq!(book.today(NOON + 301).unwrap(), MicroUsd::new(37));
+    book.end("e", PaymentEnd::Charged(MicroUsd::ZERO));
     // What has no known end stays.
     count(&book, "d", 5, NOON).unwrap();
     assert_eq!(book.today(NOON + 9_999).unwrap(), MicroUsd::new(35));

@@ -129,3 +129,85 @@ fn an_endpoint_that_is_not_there_costs_nothing_and_may_be_asked_again() {
     assert_eq!(refused.header("x-should-retry"), None);
     assert_eq!(proxy.spend()["session"], "0.000000");
 }
+
+#[test]
+fn a_refusal_after_a_lost_answer_is_no_reason_to_pay_again() {
+    let chain = ScriptedSeller::new(|_| {
+        let result = format!("0x{}", "f".repeat(64));
+        SellerReply::json(
+            200,
+            &serde_json::json!({ "jsonrpc": "2.0", "id": 1, "result": result }),
+        )
+    });
+    let rpc = format!("http://127.0.0.1:{}", chain.port);
+    let mut paid = 0;
+    let seller = ScriptedSeller::new(move |request| {
+        if payment(request).is_none() {
+            return offer(&[entry("upto", "90000"), entry("exact", "3660")]);
+        }
+        paid += 1;
+        match paid {
+            // Served and charged, but the answer is lost on the way.
+            1 => SellerReply::Die,
+            _ => offer(&[entry("upto", "90000"), entry("exact", "3660")]),
+        }
+    });
+    let proxy = ServedProxy::new(&seller, &["--scheme", "upto,exact", "--rpc", &rpc]);
+    for _ in 0..2 {
+        let lost = proxy.chat();
+        assert!(lost.text().contains("answer_lost"), "{}", lost.text());
+    }
+    assert_eq!(different(&headers(&seller)), 1);
+    assert_eq!(proxy.spend()["session"], "0.090000");
+}
+
+#[test]
+fn a_request_that_was_refused_for_another_reason_uses_its_payment_when_it_comes_again() {
+    let seller = failing(vec![
+        || SellerReply::json(429, &serde_json::json!({ "error": "slow down" })),
+        || SellerReply::Die,
+        || SellerReply::Die,
+        || SellerReply::Die,
+        || SellerReply::Die,
+        || SellerReply::json(402, &serde_json::json!({ "code": "PAYMENT_REPLAY" })),
+    ]);
+    let proxy = ServedProxy::new(&seller, &[]);
+    assert_eq!(proxy.chat().status(), 429);
+    assert!(proxy.chat().text().contains("payment_unanswered"));
+    // It was sent once more and lost, so this 402 is no refusal of it.
+    assert!(proxy.chat().text().contains("answer_lost"));
+    assert_eq!(different(&headers(&seller)), 1);
+    assert_eq!(proxy.spend()["session"], "0.003660");
+}
+
+#[test]
+fn a_payment_that_was_refused_is_tried_again_before_another_is_signed() {
+    let refuse = || SellerReply::json(402, &serde_json::json!({ "code": "PAYMENT_UNFUNDED" }));
+    let seller = failing(vec![refuse, refuse]);
+    let proxy = ServedProxy::new(&seller, &[]);
+    let refused = proxy.chat();
+    assert!(
+        refused.text().contains("PAYMENT_UNFUNDED"),
+        "{}",
+        refused.text()
+    );
+    // The wallet was funded meanwhile.
+    assert_eq!(proxy.chat().status(), 200);
+    let headers = headers(&seller);
+    assert_eq!((headers.len(), different(&headers)), (3, 2));
+    assert_ne!(headers[0], headers[2]);
+    assert_eq!(headers[0], headers[1]);
+}
+
+#[test]
+fn a_translated_request_is_paid_once_over_repetitions_too() {
+    let seller = failing(vec![|| SellerReply::Die; 4]);
+    let proxy = ServedProxy::new(&seller, &["--speaks", "chat"]);
+    let body = serde_json::json!({ "model": "m", "max_tokens": 9, "tools": [{ "name": "look", "input_schema": { "type": "object" } }],
+        "messages": [{ "role": "user", "content": "Hello" },
+            { "role": "assistant", "content": [{ "type": "tool_use", "id": "toolu_1", "name": "look", "input": {} }] },
+            { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "toolu_1", "content": "x" }] }] });
+    assert_eq!(proxy.ask("/v1/messages", &body).status(), 402);
+    assert_eq!(proxy.ask("/v1/messages", &body).status(), 200);
+    assert_eq!(different(&headers(&seller)), 1);
+}
