@@ -14,6 +14,7 @@ use crate::payer::{self, OfferPayer, PayRefusal, ReceiptNews, now_s};
 use crate::pending::{MessageHash, PaymentInUse, PendingPayments, SentOutcome};
 use crate::refusal::ProxyRefusal;
 use crate::seller::{Message, SellerError, SellerLink, WholeAnswer};
+use crate::seller_body::SellerBody;
 
 const FIXED_PRICE: &[PaymentScheme] = &[PaymentScheme::Exact];
 /// How often a paid request is sent again, always with the same payment.
@@ -32,14 +33,14 @@ pub(crate) struct Exchange {
 
 /// An answer of the seller.
 pub(crate) struct Exchanged {
-    pub(crate) answer: Response<UpstreamBody>,
+    pub(crate) answer: Response<SellerBody>,
     /// Whether a payment was sent with the request.
     pub(crate) is_paid: bool,
 }
 
 /// What became of a paid request.
 enum PaidOutcome {
-    Answered(Response<UpstreamBody>),
+    Answered(Response<SellerBody>),
     /// The seller wants another payment than this one.
     Refused(PaymentInUse, String),
 }
@@ -65,7 +66,7 @@ impl Exchange {
         let answer = self.seller.send(message).await?;
         if answer.status() != StatusCode::PAYMENT_REQUIRED {
             return Ok(Exchanged {
-                answer,
+                answer: answer.map(|body| SellerBody::new(body, None)),
                 is_paid: false,
             });
         }
@@ -80,7 +81,7 @@ impl Exchange {
         &self,
         message: &Message,
         hash: MessageHash,
-    ) -> Result<Option<Response<UpstreamBody>>, ProxyRefusal> {
+    ) -> Result<Option<Response<SellerBody>>, ProxyRefusal> {
         let Some((used, sent)) = self.pending.take(hash, now_s()) else {
             return Ok(None);
         };
@@ -104,7 +105,7 @@ impl Exchange {
         message: &Message,
         hash: MessageHash,
         offers: &PaymentOffers,
-    ) -> Result<Response<UpstreamBody>, ProxyRefusal> {
+    ) -> Result<Response<SellerBody>, ProxyRefusal> {
         let mut schemes = self.payer.schemes.as_slice();
         loop {
             let payment = match self.payer.pay(offers, schemes).await {
@@ -205,7 +206,7 @@ impl Exchange {
         mut answer: Response<UpstreamBody>,
         used: PaymentInUse,
         is_open: bool,
-    ) -> Response<UpstreamBody> {
+    ) -> Response<SellerBody> {
         let news = used.payment.news(answer.headers());
         let payment = &used.payment;
         let status = answer.status();
@@ -222,8 +223,7 @@ impl Exchange {
             self.payer.end(payment, end).await;
         }
         if status.is_success() || matches!(news, ReceiptNews::Charged(_)) {
-            used.answered();
-            return answer;
+            return answer.map(|body| SellerBody::new(body, Some(used)));
         }
         match end {
             Some(PaymentEnd::Refused) => used.note(SentOutcome::Refused),
@@ -234,7 +234,7 @@ impl Exchange {
                 answer.headers_mut().insert("x-should-retry", never);
             }
         }
-        answer
+        answer.map(|body| SellerBody::new(body, None))
     }
 
     async fn unanswered(
@@ -268,7 +268,7 @@ fn seconds_left(used: &PaymentInUse) -> u64 {
     used.payment.ends_s.saturating_sub(now_s())
 }
 
-fn paid(answer: Response<UpstreamBody>) -> Exchanged {
+fn paid(answer: Response<SellerBody>) -> Exchanged {
     Exchanged {
         answer,
         is_paid: true,

@@ -13,6 +13,7 @@ mod proxy;
 mod refusal;
 mod run;
 mod seller;
+mod seller_body;
 mod settings;
 mod start;
 mod status;

@@ -146,7 +146,10 @@ impl LocalProxy {
             translation.stream(body, &head.headers).boxed_unsync()
         } else {
             let told = self.exchange.seller.whole(exchanged.answer).await;
-            let told = told.map_err(ProxyRefusal::Seller)?;
+            let told = told.map_err(|error| match exchanged.is_paid {
+                true => ProxyRefusal::PaidAnswerCut(error),
+                false => ProxyRefusal::Seller(error),
+            })?;
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             whole(match status.is_success() {
                 true => translation.answer(&told.body)?,

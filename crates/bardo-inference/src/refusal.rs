@@ -47,6 +47,10 @@ pub(crate) enum ProxyRefusal {
         "the endpoint took the payment of an earlier identical request, and its answer was lost. In {seconds} s the payment has expired; then this request is paid for again"
     )]
     AnswerLost { seconds: u64 },
+    #[error(
+        "the answer to a paid request was cut: {0}. The next identical request uses the same payment"
+    )]
+    PaidAnswerCut(#[source] SellerError),
     #[error("{message}")]
     Untranslatable { message: String, param: String },
     #[error("the endpoint's answer cannot be translated: {0}")]
@@ -122,6 +126,11 @@ impl ProxyRefusal {
                 StatusCode::PAYMENT_REQUIRED,
                 FaultClass::Payment,
                 "answer_lost",
+            ),
+            Self::PaidAnswerCut(_) => (
+                StatusCode::BAD_GATEWAY,
+                FaultClass::Connection,
+                "answer_cut",
             ),
             Self::Untranslatable { .. } => (
                 StatusCode::BAD_REQUEST,

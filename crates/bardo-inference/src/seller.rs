@@ -8,6 +8,7 @@ use bardo_providers::transport::{Origin, SendError, Transport, UpstreamBody};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http_body::Body;
 use http_body_util::{BodyExt as _, Full, Limited};
 
 /// Longest time to wait for a connection.
@@ -104,10 +105,10 @@ impl SellerLink {
     ///
     /// # Errors
     /// When it is cut, too slow or too long.
-    pub(crate) async fn whole(
-        &self,
-        answer: Response<UpstreamBody>,
-    ) -> Result<WholeAnswer, SellerError> {
+    pub(crate) async fn whole<B>(&self, answer: Response<B>) -> Result<WholeAnswer, SellerError>
+    where
+        B: Body<Data = Bytes, Error = hyper::Error>,
+    {
         let (head, body) = answer.into_parts();
         let read = Limited::new(body, WHOLE_MAX).collect();
         let body = match tokio::time::timeout(self.timeout, read).await {

@@ -24,6 +24,9 @@ use crate::status::StatusLine;
 use crate::tools::ToolCommand;
 use crate::wallet;
 
+/// Names of this machine, of which a seller on it may use any.
+const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "::1"];
+
 /// Does what the command line says; answers the exit code.
 ///
 /// # Errors
@@ -100,16 +103,17 @@ async fn open(
         false => None,
     };
     let seller = SellerLink::new(endpoint, settings.timeout);
-    let hosts = [
-        Some(seller.host().to_owned()),
-        settings.resource_host.clone(),
-    ];
+    let mut hosts = vec![seller.host().to_owned()];
+    hosts.extend(settings.resource_host.clone());
+    if LOOPBACK.contains(&seller.host()) {
+        hosts.extend(LOOPBACK.map(str::to_owned));
+    }
     let payer = OfferPayer::new(
         signer,
         Arc::clone(&book),
         settings.tokens.clone(),
         settings.schemes.clone(),
-        hosts.into_iter().flatten().collect(),
+        hosts,
         chain,
     );
     let proxy = LocalProxy {

@@ -4,7 +4,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bardo_providers::transport::UpstreamBody;
 use bardo_types::chat::StreamEvent;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::{Capabilities, Dialect, Service};
@@ -22,6 +21,7 @@ use crate::keystore::hex;
 use crate::payer::now_s;
 use crate::refusal::ProxyRefusal;
 use crate::seller::Message;
+use crate::seller_body::SellerBody;
 
 /// Largest event of a stream, in bytes.
 const EVENT_MAX: usize = 16 << 20;
@@ -108,7 +108,7 @@ impl WireTranslation {
     }
 
     /// Writes a stream for the client, event by event as it comes.
-    pub(crate) fn stream(self, body: UpstreamBody, headers: &HeaderMap) -> TranslatedBody {
+    pub(crate) fn stream(self, body: SellerBody, headers: &HeaderMap) -> TranslatedBody {
         let framed =
             headers.contains_key(TRANSFER_ENCODING) || headers.contains_key(CONTENT_LENGTH);
         TranslatedBody {
@@ -125,7 +125,7 @@ impl WireTranslation {
 /// A stream in the client's dialect, made from one in the seller's.
 pub(crate) struct TranslatedBody {
     /// `None` after the end.
-    source: Option<UpstreamBody>,
+    source: Option<SellerBody>,
     /// Whether HTTP marks the end of the body.
     framed: bool,
     parser: SseParser,

@@ -211,3 +211,30 @@ fn a_translated_request_is_paid_once_over_repetitions_too() {
     assert_eq!(proxy.ask("/v1/messages", &body).status(), 200);
     assert_eq!(different(&headers(&seller)), 1);
 }
+
+#[test]
+fn an_answer_that_is_cut_is_asked_for_again_with_its_payment() {
+    for path in ["/v1/chat/completions", "/v1/messages"] {
+        let seller = failing(vec![|| SellerReply::Half]);
+        let proxy = ServedProxy::new(&seller, &["--speaks", "chat"]);
+        let mut body = crate::rig::chat("Hello");
+        body["max_tokens"] = serde_json::json!(9);
+        let mut cut = proxy.begin(path, &body);
+        let head = crate::http::read_head(&mut cut).expect("a head");
+        match path {
+            // What has arrived is handed on, and the cut with it.
+            "/v1/chat/completions" => {
+                let cut_short = std::io::Read::read_exact(&mut cut, &mut [0; 100]);
+                assert!(cut_short.is_err());
+            }
+            _ => {
+                assert_eq!(head.status(), 502);
+                assert_eq!(head.header("x-should-retry"), Some("false"));
+            }
+        }
+        assert_eq!(proxy.ask(path, &body).status(), 200, "{path}");
+        let headers = headers(&seller);
+        assert_eq!((headers.len(), different(&headers)), (2, 1), "{path}");
+        assert_eq!(proxy.spend()["session"], "0.003660");
+    }
+}

@@ -21,6 +21,8 @@ pub(crate) enum SellerReply {
     Pieces(Vec<String>, Receiver<()>, Sender<()>),
     /// Closes the connection without an answer.
     Die,
+    /// Begins an answer of a hundred bytes, and closes the connection.
+    Half,
     /// Answers nothing, and tells when the other side closes the connection.
     Hold(Sender<()>),
 }
@@ -95,6 +97,11 @@ fn connection(stream: TcpStream, seen: &Mutex<Vec<HttpMessage>>, script: &Mutex<
         let reply = (script.lock().expect("the script"))(&request);
         let kept = match reply {
             SellerReply::Die => return,
+            SellerReply::Half => {
+                let half = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"id\":";
+                let _ = stream.write_all(half.as_bytes());
+                return;
+            }
             SellerReply::Hold(gone) => {
                 let _ = std::io::Read::read(&mut stream, &mut [0]);
                 let _ = gone.send(());
