@@ -6,21 +6,24 @@
 
 mod facts;
 mod figures;
+mod groups;
 mod histogram;
 mod members;
 mod roll_up;
 mod search;
+mod text;
 
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
 
-use crate::command::{Balance, ReceiptRecord};
+use crate::command::Balance;
 use crate::port::{LedgerFuture, StoreError};
 
-pub use self::facts::ReceiptFacts;
+pub use self::facts::{ReceiptColumns, ReceiptFacts};
 pub use self::figures::{Figure, SeriesFigures};
+pub use self::groups::GroupNames;
 pub use self::histogram::Histogram;
-pub use self::roll_up::{GolemSeen, RollUp, SeriesKeep, SeriesPlace, names_max};
+pub use self::roll_up::{GolemSeen, RollUp, RolledReceipt, SeriesKeep, SeriesPlace, names_max};
 pub use self::search::{Facet, FoundReceipts, ReceiptSearch, cost_class};
 
 /// Length of the buckets of a series.
@@ -347,10 +350,4 @@ pub trait ReceiptSeries: Send + Sync {
         after: Option<String>,
         limit: u32,
     ) -> LedgerFuture<'_, Result<Vec<AccountView>, StoreError>>;
-}
-
-/// The facts of a receipt, or of several, in the order of the records.
-#[must_use]
-pub fn facts(records: &[ReceiptRecord]) -> Vec<ReceiptFacts> {
-    records.iter().map(ReceiptFacts::of).collect()
 }

@@ -7,7 +7,7 @@ use bardo_types::money::MicroUsd;
 use super::{Cursor, Inner, MemoryLedger, Reverse, ready};
 use crate::port::{LedgerFuture, StoreError};
 use crate::series::{
-    AccountView, FoundReceipts, GolemSeen, ReceiptFacts, ReceiptSearch, ReceiptSeries, RollUp,
+    AccountView, FoundReceipts, GolemSeen, ReceiptColumns, ReceiptSearch, ReceiptSeries, RollUp,
     RollUpLag, RolledUp, SeriesKeep, SeriesName, SeriesQuery, SeriesRow, names_max,
 };
 
@@ -15,7 +15,7 @@ impl Inner {
     fn roll_up(&self) -> RollUp {
         let mut all = RollUp::new(self.keep);
         for record in &self.records[..self.rolled_up] {
-            all.add(&ReceiptFacts::of(record));
+            all.add(&ReceiptColumns::of(record));
         }
         all
     }

@@ -3,11 +3,141 @@
 use bardo_types::money::MicroUsd;
 
 use super::figures::{Figure, SeriesFigures};
-use super::members::{TextElements, TextMembers, amount, number, text};
+use super::text::TextFacts;
 use crate::command::ReceiptRecord;
+use crate::prompt_cache::PromptCacheFigures;
 
 /// Longest name that series keep, in bytes; longer ones are cut.
 const NAME_BYTES_MAX: usize = 200;
+
+/// A receipt as a store has it, borrowed: a step of rolling up copies names once for many receipts.
+#[derive(Debug, Clone, Copy)]
+pub struct ReceiptColumns<'a> {
+    /// Account of the request.
+    pub account: &'a str,
+    /// Key of the request.
+    pub key: Option<&'a str>,
+    /// When the request was received, in Unix milliseconds.
+    pub at_ms: u64,
+    /// Model that was chosen; empty where none was.
+    pub model: &'a str,
+    /// Backend that answered; empty where none did.
+    pub backend: &'a str,
+    /// Outcome: `finished`, `aborted`, `failed` or `unknown`.
+    pub outcome: &'static str,
+    /// Prompt tokens of all classes.
+    pub input_tokens: u64,
+    /// Tokens of the answer.
+    pub output_tokens: u64,
+    /// Amount that the backend bills; `None` where nobody knows it.
+    pub provider_cost: Option<MicroUsd>,
+    /// The amount that the account was charged.
+    pub charge: MicroUsd,
+    /// The difference to the list price, where that is higher.
+    pub savings: MicroUsd,
+    /// Subsystem that the caller named.
+    pub subsystem: Option<&'a str>,
+    /// Session that the caller named.
+    pub session: Option<&'a str>,
+    /// Part of the provider's prompt cache in the request.
+    pub prompt_cache: PromptCacheFigures,
+    /// The whole receipt.
+    pub json: &'a str,
+}
+
+impl<'a> ReceiptColumns<'a> {
+    /// The columns of a record.
+    #[must_use]
+    pub fn of(record: &'a ReceiptRecord) -> Self {
+        Self {
+            account: record.account.as_str(),
+            key: record.key.as_ref().map(bardo_types::ids::KeyId::as_str),
+            at_ms: record.at_ms,
+            model: &record.model,
+            backend: &record.provider,
+            outcome: record.outcome,
+            input_tokens: record.input_tokens,
+            output_tokens: record.output_tokens,
+            provider_cost: record.provider_cost,
+            charge: record.charge,
+            savings: record.savings,
+            subsystem: record.subsystem.as_deref(),
+            session: record.session.as_deref(),
+            prompt_cache: record.prompt_cache,
+            json: &record.json,
+        }
+    }
+
+    /// Figures of this receipt alone.
+    pub(super) fn figures(&self, text: &TextFacts<'_>) -> SeriesFigures {
+        let mut figures = SeriesFigures::default();
+        let outcome = match self.outcome {
+            "finished" => Figure::Finished,
+            "failed" => Figure::Failed,
+            "aborted" => Figure::Aborted,
+            _ => Figure::Unknown,
+        };
+        let cached = &self.prompt_cache;
+        let fresh = self.input_tokens.saturating_sub(cached.read_tokens);
+        let own = self.provider_cost.unwrap_or_default();
+        let is_prepaid = text.is_prepaid.unwrap_or(self.charge > MicroUsd::ZERO);
+        let paid = if is_prepaid { self.charge } else { own };
+        for (figure, count) in [
+            (Figure::Requests, 1),
+            (outcome, 1),
+            (Figure::Unpriced, u64::from(self.provider_cost.is_none())),
+            (Figure::Attempts, text.attempts),
+            (Figure::FailedAttempts, text.failed_attempts),
+            (
+                Figure::InputTokens,
+                fresh.saturating_sub(cached.written_tokens),
+            ),
+            (Figure::CachedTokens, cached.read_tokens),
+            (Figure::CacheWriteTokens, cached.written_tokens),
+            (Figure::OutputTokens, self.output_tokens),
+            (Figure::ReasoningTokens, text.reasoning_tokens),
+            (Figure::ProviderCost, own.get()),
+            (Figure::Cost, paid.get()),
+            (Figure::Charge, self.charge.get()),
+            (Figure::Spread, text.spread.get()),
+            (Figure::Shortfall, text.shortfall.get()),
+            (Figure::Savings, self.savings.get()),
+            (Figure::DurationMs, text.total_ms.unwrap_or(0)),
+        ] {
+            figures.set(figure, count);
+        }
+        figures.set_signed(Figure::PrefixSavings, cached.saved.get());
+        match name(text.layer.as_deref()) {
+            Some("hash") => {
+                figures.set(Figure::HashHits, 1);
+                figures.set(Figure::HashSavings, self.savings.get());
+            }
+            Some("semantic") => {
+                figures.set(Figure::SemanticHits, 1);
+                figures.set(Figure::SemanticSavings, self.savings.get());
+            }
+            Some("miss") => figures.set(Figure::CacheMisses, 1),
+            _ => {}
+        }
+        if let Some(ms) = text.total_ms {
+            figures.note_latency(ms);
+        }
+        if let Some(ms) = text.first_content_ms {
+            figures.note_first_content(ms);
+        }
+        figures
+    }
+
+    /// Class of the failure, of requests that failed or whose outcome is unknown.
+    pub(super) fn error<'b>(&self, text: &'b TextFacts<'_>) -> Option<&'b str> {
+        match (self.outcome, &text.class) {
+            ("failed", Some(class)) => name(Some(class)),
+            ("failed", None) => Some("unanswered"),
+            ("unknown", _) => Some("unknown_outcome"),
+            _ => None,
+        }
+    }
+}
 
 /// What one receipt adds to series.
 #[derive(Debug, Clone)]
@@ -48,26 +178,26 @@ impl ReceiptFacts {
     /// The facts of a receipt. Members that its text lacks are unknown, and add nothing.
     #[must_use]
     pub fn of(record: &ReceiptRecord) -> Self {
-        let mut facts = Self::of_columns(record);
-        let mut cost = CostFacts::default();
-        for (member, value) in TextMembers::of(&record.json) {
-            match member {
-                "cache" => facts.layer = name(text(value).as_deref()),
-                "usage" => facts.take_usage(value),
-                "cost" => cost = CostFacts::of(value),
-                "attempts" => facts.take_attempts(value),
-                "routing" => facts.take_routing(value),
-                "timings_ms" => {
-                    facts.take_timings(value);
-                    // No later member counts.
-                    break;
-                }
-                _ => {}
-            }
+        let columns = ReceiptColumns::of(record);
+        let text = TextFacts::of(columns.json);
+        let kept = |text: Option<&str>| name(text).map(str::to_owned);
+        Self {
+            at_ms: columns.at_ms,
+            account: columns.account.to_owned(),
+            key: columns.key.map(str::to_owned),
+            model: kept(Some(columns.model)),
+            backend: kept(Some(columns.backend)),
+            subsystem: kept(columns.subsystem),
+            session: kept(columns.session),
+            golem: kept(text.golem.as_deref()),
+            outcome: columns.outcome,
+            layer: kept(text.layer.as_deref()),
+            error: columns.error(&text).map(str::to_owned),
+            phase: kept(text.phase.as_deref()),
+            vitality: text.vitality.map(str::to_owned),
+            sustainability: text.sustainability.map(str::to_owned),
+            figures: columns.figures(&text),
         }
-        facts.take_cost(record, &cost);
-        facts.take_layer(record.savings);
-        facts
     }
 
     /// Cost to the payer in 10⁻⁶ USD.
@@ -75,168 +205,10 @@ impl ReceiptFacts {
     pub fn cost(&self) -> u64 {
         self.figures.count(Figure::Cost)
     }
-
-    fn of_columns(record: &ReceiptRecord) -> Self {
-        let mut figures = SeriesFigures::default();
-        figures.set(Figure::Requests, 1);
-        let outcome = match record.outcome {
-            "finished" => Figure::Finished,
-            "failed" => Figure::Failed,
-            "aborted" => Figure::Aborted,
-            _ => Figure::Unknown,
-        };
-        figures.set(outcome, 1);
-        let cached = &record.prompt_cache;
-        let fresh = record.input_tokens.saturating_sub(cached.read_tokens);
-        for (figure, count) in [
-            (Figure::Unpriced, u64::from(record.provider_cost.is_none())),
-            (
-                Figure::InputTokens,
-                fresh.saturating_sub(cached.written_tokens),
-            ),
-            (Figure::CachedTokens, cached.read_tokens),
-            (Figure::CacheWriteTokens, cached.written_tokens),
-            (Figure::OutputTokens, record.output_tokens),
-            (Figure::Charge, record.charge.get()),
-            (
-                Figure::ProviderCost,
-                record.provider_cost.unwrap_or_default().get(),
-            ),
-            (Figure::Savings, record.savings.get()),
-        ] {
-            figures.set(figure, count);
-        }
-        figures.set_signed(Figure::PrefixSavings, cached.saved.get());
-        Self {
-            at_ms: record.at_ms,
-            account: record.account.to_string(),
-            key: record.key.as_ref().map(ToString::to_string),
-            model: name(Some(&record.model)),
-            backend: name(Some(&record.provider)),
-            subsystem: name(record.subsystem.as_deref()),
-            session: name(record.session.as_deref()),
-            golem: None,
-            outcome: record.outcome,
-            layer: None,
-            error: match record.outcome {
-                "failed" => Some("unanswered".to_owned()),
-                "unknown" => Some("unknown_outcome".to_owned()),
-                _ => None,
-            },
-            phase: None,
-            vitality: None,
-            sustainability: None,
-            figures,
-        }
-    }
-
-    fn take_usage(&mut self, usage: &str) {
-        for (member, value) in TextMembers::of(usage) {
-            if member == "reasoning_tokens" {
-                self.figures
-                    .set(Figure::ReasoningTokens, number(value).unwrap_or(0));
-            }
-        }
-    }
-
-    fn take_timings(&mut self, timings: &str) {
-        for (member, value) in TextMembers::of(timings) {
-            match (member, number(value)) {
-                ("total", Some(ms)) => {
-                    self.figures.set(Figure::DurationMs, ms);
-                    self.figures.note_latency(ms);
-                }
-                ("first_content", Some(ms)) => self.figures.note_first_content(ms),
-                _ => {}
-            }
-        }
-    }
-
-    /// Counts attempts. The class of the last failure is that of the request, if it failed.
-    fn take_attempts(&mut self, attempts: &str) {
-        let (mut count, mut failed) = (0, 0);
-        for attempt in TextElements::of(attempts) {
-            count += 1;
-            for (member, value) in TextMembers::of(attempt) {
-                if member == "class"
-                    && let Some(class) = text(value)
-                {
-                    failed += 1;
-                    if self.outcome == "failed" {
-                        self.error = name(Some(&class));
-                    }
-                }
-            }
-        }
-        self.figures.set(Figure::Attempts, count);
-        self.figures.set(Figure::FailedAttempts, failed);
-    }
-
-    fn take_routing(&mut self, routing: &str) {
-        for (member, value) in TextMembers::of(routing) {
-            let figure = || {
-                Some(value)
-                    .filter(|value| *value != "null")
-                    .map(str::to_owned)
-            };
-            match member {
-                "golem_id" => self.golem = name(text(value).as_deref()),
-                "phase" => self.phase = name(text(value).as_deref()),
-                "vitality" => self.vitality = figure(),
-                "sustainability" => self.sustainability = figure(),
-                _ => {}
-            }
-        }
-    }
-
-    fn take_cost(&mut self, record: &ReceiptRecord, cost: &CostFacts) {
-        let own = record.provider_cost.unwrap_or_default();
-        let is_prepaid = cost.is_prepaid.unwrap_or(record.charge > MicroUsd::ZERO);
-        let paid = if is_prepaid { record.charge } else { own };
-        self.figures.set(Figure::Cost, paid.get());
-        self.figures.set(Figure::Spread, cost.spread.get());
-        self.figures.set(Figure::Shortfall, cost.shortfall.get());
-    }
-
-    fn take_layer(&mut self, savings: MicroUsd) {
-        let (count, saved) = match self.layer.as_deref() {
-            Some("hash") => (Figure::HashHits, Some(Figure::HashSavings)),
-            Some("semantic") => (Figure::SemanticHits, Some(Figure::SemanticSavings)),
-            Some("miss") => (Figure::CacheMisses, None),
-            _ => return,
-        };
-        self.figures.set(count, 1);
-        if let Some(saved) = saved {
-            self.figures.set(saved, savings.get());
-        }
-    }
-}
-
-/// TextMembers of `cost` that no column has.
-#[derive(Default)]
-struct CostFacts {
-    is_prepaid: Option<bool>,
-    spread: MicroUsd,
-    shortfall: MicroUsd,
-}
-
-impl CostFacts {
-    fn of(cost: &str) -> Self {
-        let mut facts = Self::default();
-        for (member, value) in TextMembers::of(cost) {
-            match member {
-                "mode" => facts.is_prepaid = text(value).map(|mode| mode == "prepaid"),
-                "spread" => facts.spread = amount(value).unwrap_or_default(),
-                "shortfall" => facts.shortfall = amount(value).unwrap_or_default(),
-                _ => {}
-            }
-        }
-        facts
-    }
 }
 
 /// A name as series keep it; none where it is empty.
-fn name(name: Option<&str>) -> Option<String> {
+pub(super) fn name(name: Option<&str>) -> Option<&str> {
     let name = name.filter(|name| !name.is_empty())?;
-    Some(name[..name.floor_char_boundary(NAME_BYTES_MAX)].to_owned())
+    Some(&name[..name.floor_char_boundary(NAME_BYTES_MAX)])
 }

@@ -162,17 +162,17 @@ impl SeriesFigures {
         }
     }
 
-    /// Takes the numbers of some places out.
-    pub(super) fn subtract_places(&mut self, places: &[(usize, i64)]) {
-        for (place, less) in places {
-            self.0[*place] = self.0[*place].saturating_sub(*less);
-        }
-    }
-
     /// Adds other figures. A sum beyond its range stays at the end of it.
     pub fn add(&mut self, other: &Self) {
         for (sum, more) in self.0.iter_mut().zip(&other.0) {
             *sum = sum.saturating_add(*more);
+        }
+    }
+
+    /// Takes other figures out.
+    pub(super) fn subtract(&mut self, other: &Self) {
+        for (sum, less) in self.0.iter_mut().zip(&other.0) {
+            *sum = sum.saturating_sub(*less);
         }
     }
 

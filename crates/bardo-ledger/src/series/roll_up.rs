@@ -1,9 +1,14 @@
 //! Receipts added up into the rows of one step.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use super::facts::ReceiptFacts;
-use super::figures::SeriesFigures;
+use hashbrown::HashMap;
+
+use super::facts::{ReceiptColumns, name};
+use super::figures::{Figure, SeriesFigures};
+use super::groups::{GroupNames, ReceiptGroups};
+use super::text::TextFacts;
 use super::{Resolution, SeriesDimension, SeriesName, pair};
 
 /// Largest number of names in a bucket of one dimension; the rest is [`SeriesName::Other`].
@@ -97,47 +102,20 @@ impl GolemSeen {
     }
 }
 
-type Split = HashMap<Option<String>, SeriesFigures>;
-
-/// Figures of receipts, per minute and account, before they become rows.
-#[derive(Debug, Default)]
-struct MinuteFigures {
-    splits: HashMap<SeriesDimension, Split>,
-}
-
-impl MinuteFigures {
-    fn note(&mut self, dimension: SeriesDimension, name: Option<&str>, change: FigureChange<'_>) {
-        let split = self.splits.entry(dimension).or_default();
-        // A name is copied when it is first seen, not for each receipt.
-        let key = name.map(str::to_owned);
-        change.apply(split.entry(key).or_default());
-    }
-}
-
-/// Figures that are added or taken out.
-#[derive(Clone, Copy)]
-struct FigureChange<'a> {
-    /// The places of the figures that change, and by how much.
-    places: &'a [(usize, i64)],
-    is_taken_out: bool,
-}
-
-impl FigureChange<'_> {
-    fn apply(self, sum: &mut SeriesFigures) {
-        match self.is_taken_out {
-            false => sum.add_places(self.places),
-            true => sum.subtract_places(self.places),
-        }
-    }
+/// What a receipt was added to.
+#[derive(Debug, Clone, Copy)]
+pub struct RolledReceipt {
+    /// Number of its group in [`RollUp::groups`].
+    pub group: usize,
+    /// Its cost to the payer in 10⁻⁶ USD.
+    pub cost: u64,
 }
 
 /// What the receipts of a step add to the rows of a store.
 #[derive(Debug)]
 pub struct RollUp {
     keep: SeriesKeep,
-    all: HashMap<u64, MinuteFigures>,
-    /// By the start of the hour, since rows of single accounts are not kept per minute.
-    accounts: HashMap<(u64, String), MinuteFigures>,
+    groups: ReceiptGroups,
     golems: BTreeMap<(String, String), GolemSeen>,
 }
 
@@ -147,31 +125,46 @@ impl RollUp {
     pub fn new(keep: SeriesKeep) -> Self {
         Self {
             keep,
-            all: HashMap::new(),
-            accounts: HashMap::new(),
+            groups: ReceiptGroups::default(),
             golems: BTreeMap::new(),
         }
     }
 
     /// Adds a receipt.
-    pub fn add(&mut self, facts: &ReceiptFacts) {
-        self.change(facts, false);
-        let Some(golem) = &facts.golem else {
-            return;
-        };
+    pub fn add(&mut self, receipt: &ReceiptColumns<'_>) -> RolledReceipt {
+        let text = TextFacts::of(receipt.json);
+        if let Some(golem) = name(text.golem.as_deref()) {
+            self.see(receipt, &text, golem);
+        }
+        let figures = receipt.figures(&text);
+        let (group, sum) = self.groups.figures(names(receipt, &text));
+        sum.add(&figures);
+        let cost = figures.count(Figure::Cost);
+        RolledReceipt { group, cost }
+    }
+
+    /// Takes a receipt out that was added before, in this step or in an earlier one.
+    pub fn take_out(&mut self, receipt: &ReceiptColumns<'_>) -> RolledReceipt {
+        let text = TextFacts::of(receipt.json);
+        let figures = receipt.figures(&text);
+        let (group, sum) = self.groups.figures(names(receipt, &text));
+        sum.subtract(&figures);
+        let cost = figures.count(Figure::Cost);
+        RolledReceipt { group, cost }
+    }
+
+    fn see(&mut self, receipt: &ReceiptColumns<'_>, text: &TextFacts<'_>, golem: &str) {
         let seen = GolemSeen {
-            account: facts.account.clone(),
-            golem: golem.clone(),
-            first_seen_ms: facts.at_ms,
-            last_seen_ms: facts.at_ms,
-            phase: facts.phase.clone(),
-            vitality: facts.vitality.clone(),
-            sustainability: facts.sustainability.clone(),
+            account: receipt.account.to_owned(),
+            golem: golem.to_owned(),
+            first_seen_ms: receipt.at_ms,
+            last_seen_ms: receipt.at_ms,
+            phase: name(text.phase.as_deref()).map(str::to_owned),
+            vitality: text.vitality.map(str::to_owned),
+            sustainability: text.sustainability.map(str::to_owned),
         };
-        match self
-            .golems
-            .entry((seen.account.clone(), seen.golem.clone()))
-        {
+        let place = (seen.account.clone(), seen.golem.clone());
+        match self.golems.entry(place) {
             std::collections::btree_map::Entry::Vacant(place) => {
                 place.insert(seen);
             }
@@ -179,92 +172,136 @@ impl RollUp {
         }
     }
 
-    /// Takes a receipt out that was added before, in this step or in an earlier one.
-    pub fn take_out(&mut self, facts: &ReceiptFacts) {
-        self.change(facts, true);
-    }
-
-    fn change(&mut self, facts: &ReceiptFacts, is_taken_out: bool) {
-        use SeriesDimension::{
-            Account, Backend, Error, Golem, GolemSubsystem, Key, Layer, Model, Session, Subsystem,
-            Total,
-        };
-        let change = FigureChange {
-            places: &facts.figures.places(),
-            is_taken_out,
-        };
-        let named = [
-            (Total, None),
-            (Backend, facts.backend.as_deref()),
-            (Model, facts.model.as_deref()),
-            (Key, facts.key.as_deref()),
-            (Subsystem, facts.subsystem.as_deref()),
-            (Golem, facts.golem.as_deref()),
-            (Session, facts.session.as_deref()),
-        ];
-        let minute = self
-            .all
-            .entry(Resolution::Minute.start(facts.at_ms))
-            .or_default();
-        for (dimension, name) in named {
-            minute.note(dimension, name, change);
-        }
-        minute.note(Account, Some(&facts.account), change);
-        minute.note(Layer, facts.layer.as_deref(), change);
-        if facts.error.is_some() {
-            minute.note(Error, facts.error.as_deref(), change);
-        }
-        let hour = Resolution::Hour.start(facts.at_ms);
-        let own = self.accounts.entry((hour, facts.account.clone()));
-        let own = own.or_default();
-        for (dimension, name) in named {
-            own.note(dimension, name, change);
-        }
-        if let Some(golem) = &facts.golem {
-            let name = pair(golem, facts.subsystem.as_deref());
-            own.note(GolemSubsystem, Some(&name), change);
-        }
+    /// The names of the groups, by their numbers.
+    pub fn groups(&self) -> impl Iterator<Item = GroupNames<&str>> {
+        self.groups.all().iter().map(|group| group.names())
     }
 
     /// Rows to be added to those of the store, in their order.
     #[must_use]
     pub fn rows(&self) -> Vec<(SeriesPlace, SeriesFigures)> {
-        let mut rows = BTreeMap::<SeriesPlace, SeriesFigures>::new();
-        let mut put = |resolution: Resolution, at_ms, account: &str, minute: &MinuteFigures| {
-            let starts_at_ms = resolution.start(at_ms);
-            if starts_at_ms < self.keep.from_ms(resolution) {
-                return;
-            }
-            for (dimension, split) in &minute.splits {
-                for (name, figures) in split {
-                    let name = name.as_ref().map(|name| SeriesName::Named(name.clone()));
-                    let key = SeriesPlace {
-                        resolution,
-                        starts_at_ms,
-                        dimension: *dimension,
-                        account: account.to_owned(),
-                        name: name.unwrap_or(SeriesName::Unnamed),
-                    };
-                    rows.entry(key).or_default().add(figures);
-                }
-            }
-        };
-        for (at_ms, minute) in &self.all {
+        let mut all = BTreeMap::<u64, BucketSplits<'_>>::new();
+        // By hour, since rows of single accounts are not kept per minute.
+        let mut accounts = BTreeMap::<(u64, &str), BucketSplits<'_>>::new();
+        for group in self.groups.all() {
+            let (names, places) = (group.names(), group.figures.places());
+            let minute = all.entry(names.minute_ms).or_default();
+            minute.add_all(&names, &places);
+            let hour = Resolution::Hour.start(names.minute_ms);
+            let own = accounts.entry((hour, names.account)).or_default();
+            own.add_own(&names, &places);
+        }
+        let mut rows = BTreeMap::new();
+        for (at_ms, minute) in &all {
             for resolution in Resolution::ALL {
-                put(resolution, *at_ms, "", minute);
+                self.put(&mut rows, (resolution, *at_ms, ""), minute);
             }
         }
-        for ((at_ms, account), hour) in &self.accounts {
+        for ((at_ms, account), hour) in &accounts {
             for resolution in [Resolution::Hour, Resolution::Day] {
-                put(resolution, *at_ms, account, hour);
+                self.put(&mut rows, (resolution, *at_ms, account), hour);
             }
         }
         rows.retain(|_, figures| !figures.is_empty());
         rows.into_iter().collect()
     }
 
+    fn put(
+        &self,
+        rows: &mut BTreeMap<SeriesPlace, SeriesFigures>,
+        (resolution, at_ms, account): (Resolution, u64, &str),
+        splits: &BucketSplits<'_>,
+    ) {
+        let starts_at_ms = resolution.start(at_ms);
+        if starts_at_ms < self.keep.from_ms(resolution) {
+            return;
+        }
+        for (dimension, name, figures) in splits.each() {
+            let place = SeriesPlace {
+                resolution,
+                starts_at_ms,
+                dimension,
+                account: account.to_owned(),
+                name: name.map_or(SeriesName::Unnamed, |name| {
+                    SeriesName::Named(name.to_owned())
+                }),
+            };
+            rows.entry(place).or_default().add(figures);
+        }
+    }
+
     /// Agents that were seen.
     pub fn golems(&self) -> impl Iterator<Item = &GolemSeen> {
         self.golems.values()
+    }
+}
+
+/// The group of a receipt.
+fn names<'a>(receipt: &ReceiptColumns<'a>, text: &'a TextFacts<'_>) -> GroupNames<&'a str> {
+    GroupNames {
+        minute_ms: Resolution::Minute.start(receipt.at_ms),
+        account: receipt.account,
+        key: receipt.key,
+        model: receipt.model,
+        backend: receipt.backend,
+        subsystem: receipt.subsystem,
+        session: receipt.session,
+        outcome: receipt.outcome,
+        golem: name(text.golem.as_deref()),
+        layer: name(text.layer.as_deref()),
+        error: receipt.error(text),
+    }
+}
+
+/// Figures of one minute, or of one account in an hour, by dimension and name.
+#[derive(Default)]
+struct BucketSplits<'a>([HashMap<Option<Cow<'a, str>>, SeriesFigures>; SeriesDimension::ALL.len()]);
+
+impl<'a> BucketSplits<'a> {
+    fn add_all(&mut self, names: &GroupNames<&'a str>, places: &[(usize, i64)]) {
+        self.add_named(names, places);
+        self.add(SeriesDimension::Account, Some(names.account), places);
+        self.add(SeriesDimension::Layer, names.layer, places);
+        if names.error.is_some() {
+            self.add(SeriesDimension::Error, names.error, places);
+        }
+    }
+
+    fn add_own(&mut self, names: &GroupNames<&'a str>, places: &[(usize, i64)]) {
+        self.add_named(names, places);
+        if let Some(golem) = names.golem {
+            let pair = pair(golem, name(names.subsystem));
+            let split = &mut self.0[SeriesDimension::GolemSubsystem as usize];
+            let sum = split.entry(Some(Cow::Owned(pair))).or_default();
+            sum.add_places(places);
+        }
+    }
+
+    fn add_named(&mut self, names: &GroupNames<&'a str>, places: &[(usize, i64)]) {
+        for (dimension, name) in [
+            (SeriesDimension::Total, None),
+            (SeriesDimension::Backend, name(Some(names.backend))),
+            (SeriesDimension::Model, name(Some(names.model))),
+            (SeriesDimension::Key, names.key),
+            (SeriesDimension::Subsystem, name(names.subsystem)),
+            (SeriesDimension::Golem, names.golem),
+            (SeriesDimension::Session, name(names.session)),
+        ] {
+            self.add(dimension, name, places);
+        }
+    }
+
+    fn add(&mut self, dimension: SeriesDimension, name: Option<&'a str>, places: &[(usize, i64)]) {
+        let split = &mut self.0[dimension as usize];
+        let sum = split.entry(name.map(Cow::Borrowed)).or_default();
+        sum.add_places(places);
+    }
+
+    fn each(&self) -> impl Iterator<Item = (SeriesDimension, Option<&str>, &SeriesFigures)> {
+        let splits = SeriesDimension::ALL.into_iter().zip(&self.0);
+        splits.flat_map(|(dimension, split)| {
+            let names = split.iter();
+            names.map(move |(name, figures)| (dimension, name.as_deref(), figures))
+        })
     }
 }

@@ -3,6 +3,7 @@
 use bardo_types::money::MicroUsd;
 
 use super::facts::ReceiptFacts;
+use super::groups::GroupNames;
 use crate::command::ReceiptRecord;
 use crate::receipts::{Cursor, ReceiptFilter};
 
@@ -136,22 +137,19 @@ impl Facet {
         at.and_then(|at| i64::try_from(at).ok()).unwrap_or(0)
     }
 
-    /// The facets of a receipt and their names, as its columns and its text have them.
+    /// The facets that all receipts of a group have, and their names.
     #[must_use]
-    pub fn of(record: &ReceiptRecord, facts: &ReceiptFacts) -> Vec<(Self, String)> {
-        let key = record.key.as_ref().map(ToString::to_string);
-        let text = |text: Option<&str>| text.map(str::to_owned);
+    pub fn of<'a>(names: &GroupNames<&'a str>) -> Vec<(Self, &'a str)> {
         [
-            (Self::Account, Some(record.account.to_string())),
-            (Self::Key, key),
-            (Self::Model, text(Some(&record.model))),
-            (Self::Backend, text(Some(&record.provider))),
-            (Self::Subsystem, text(record.subsystem.as_deref())),
-            (Self::Session, text(record.session.as_deref())),
-            (Self::Outcome, text(Some(record.outcome))),
-            (Self::Golem, facts.golem.clone()),
-            (Self::Layer, facts.layer.clone()),
-            (Self::Cost, Some(cost_class(facts.cost()).to_string())),
+            (Self::Account, Some(names.account)),
+            (Self::Key, names.key),
+            (Self::Model, Some(names.model)),
+            (Self::Backend, Some(names.backend)),
+            (Self::Subsystem, names.subsystem),
+            (Self::Session, names.session),
+            (Self::Outcome, Some(names.outcome)),
+            (Self::Golem, names.golem),
+            (Self::Layer, names.layer),
         ]
         .into_iter()
         .filter_map(|(facet, name)| Some((facet, name?)))

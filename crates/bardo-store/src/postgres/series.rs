@@ -19,7 +19,7 @@ mod search;
 use std::collections::BTreeSet;
 
 use bardo_ledger::series::{
-    AccountView, FoundReceipts, GolemSeen, ReceiptFacts, ReceiptSearch, Resolution, RollUp,
+    AccountView, FoundReceipts, GolemSeen, ReceiptColumns, ReceiptSearch, Resolution, RollUp,
     RollUpLag, RolledUp, SeriesFigures, SeriesKeep, SeriesName, SeriesQuery, SeriesRow, names_max,
 };
 use bardo_ledger::{LedgerFuture, ReceiptSeries, StoreError};
@@ -137,7 +137,7 @@ impl PostgresStore {
             if !seen.insert((before.account.to_string(), before.request.to_string())) {
                 continue;
             }
-            sums.take_out(&ReceiptFacts::of(&before));
+            sums.take_out(&ReceiptColumns::of(&before));
             let named = vec![text(before.account.as_str()), text(before.request.as_str())];
             add_all(sums, &self.run(ONE, named).await?)?;
         }
@@ -236,7 +236,7 @@ impl PostgresStore {
 
 fn add_all(sums: &mut RollUp, rows: &[Row]) -> Result<u64, StoreError> {
     for row in rows {
-        sums.add(&ReceiptFacts::of(&record(row)?));
+        sums.add(&ReceiptColumns::of(&record(row)?));
     }
     Ok(rows.len() as u64)
 }

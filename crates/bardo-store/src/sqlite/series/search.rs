@@ -6,8 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::places::{BLOCK, Places};
 use super::rows::clamp;
-use super::step::select;
-use crate::sqlite::receipts::{self, record};
+use crate::sqlite::receipts::{self, COLUMNS, record};
 
 /// Receipts of one beginning of an id that are looked at one by one.
 const PREFIX_MAX: i64 = 2_000;
@@ -105,6 +104,14 @@ fn by_prefix(
         records,
         is_partial: false,
     }))
+}
+
+/// A statement that reads receipts with their numbers.
+fn select(condition: &str) -> String {
+    format!(
+        "SELECT {COLUMNS}, r.no FROM receipts r CROSS JOIN accounts a ON a.no = r.account \
+         CROSS JOIN receipt_texts t ON t.no = r.no WHERE {condition}"
+    )
 }
 
 /// The number of the last receipt of the page before: later pages have lower ones.

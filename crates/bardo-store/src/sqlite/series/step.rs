@@ -1,17 +1,19 @@
 //! One step of rolling receipts up: read by a reader, written by the writer.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use bardo_ledger::PromptCacheFigures;
 use bardo_ledger::ReceiptRecord;
 use bardo_ledger::series::{
-    Facet, GolemSeen, ReceiptFacts, Resolution, RollUp, RolledUp, SeriesFigures, SeriesKeep,
-    SeriesPlace,
+    Facet, GolemSeen, ReceiptColumns, Resolution, RollUp, RolledReceipt, RolledUp, SeriesFigures,
+    SeriesKeep, SeriesPlace, cost_class,
 };
-use rusqlite::{Connection, params};
+use bardo_types::money::{MicroUsd, SignedMicroUsd};
+use hashbrown::HashMap;
+use rusqlite::{Connection, Row, params};
 
 use super::places::{BLOCK, Places};
 use super::rows;
-use crate::sqlite::receipts::{COLUMNS, record};
 
 /// What a step writes.
 pub(in crate::sqlite) struct SeriesStep {
@@ -36,50 +38,115 @@ struct PlaceChanges {
     removed: Places,
 }
 
+impl PlaceChanges {
+    fn add_all(&mut self, other: &Self) {
+        self.added.add_all(&other.added);
+        self.removed.add_all(&other.removed);
+    }
+}
+
 /// The rows and places of a step while it reads.
 struct StepReader {
     sums: RollUp,
-    places: BTreeMap<(i64, i64, String), PlaceChanges>,
+    /// By the number of their group and their block.
+    groups: HashMap<(usize, i64), PlaceChanges>,
+    /// By block and class of cost.
+    costs: HashMap<(i64, u32), PlaceChanges>,
     spans: HashMap<i64, (u64, u64)>,
     count: u64,
 }
 
 impl StepReader {
-    fn add(&mut self, no: i64, record: &ReceiptRecord) {
-        let facts = ReceiptFacts::of(record);
-        self.sums.add(&facts);
-        let block = self.note(no, record, &facts, |change, place| {
-            change.added.insert(place);
-            change.removed.remove(place);
-        });
+    fn new(keep: SeriesKeep) -> Self {
+        Self {
+            sums: RollUp::new(keep),
+            groups: HashMap::new(),
+            costs: HashMap::new(),
+            spans: HashMap::new(),
+            count: 0,
+        }
+    }
+
+    fn add(&mut self, no: i64, receipt: &ReceiptColumns<'_>) {
+        let rolled = self.sums.add(receipt);
+        let block = self.note(no, rolled, |change| &mut change.added);
         let span = self.spans.entry(block).or_insert((u64::MAX, 0));
-        *span = (span.0.min(record.at_ms), span.1.max(record.at_ms));
+        *span = (span.0.min(receipt.at_ms), span.1.max(receipt.at_ms));
         self.count += 1;
     }
 
-    fn take_out(&mut self, no: i64, record: &ReceiptRecord) {
-        let facts = ReceiptFacts::of(record);
-        self.sums.take_out(&facts);
-        self.note(no, record, &facts, |change, place| {
-            change.removed.insert(place);
-        });
+    fn take_out(&mut self, no: i64, receipt: &ReceiptColumns<'_>) {
+        let rolled = self.sums.take_out(receipt);
+        self.note(no, rolled, |change| &mut change.removed);
     }
 
     /// Changes the places of a receipt under all its names. Answers its block.
     fn note(
         &mut self,
         no: i64,
-        record: &ReceiptRecord,
-        facts: &ReceiptFacts,
-        change: impl Fn(&mut PlaceChanges, usize),
+        rolled: RolledReceipt,
+        side: impl Fn(&mut PlaceChanges) -> &mut Places,
     ) -> i64 {
         let (block, place) = Places::of(no);
-        for (facet, name) in Facet::of(record, facts) {
-            let changes = self.places.entry((block, facet.code(), name));
-            change(changes.or_default(), place);
-        }
+        let change = self.groups.entry((rolled.group, block)).or_default();
+        side(change).insert(place);
+        let class = cost_class(rolled.cost);
+        let change = self.costs.entry((block, class)).or_default();
+        side(change).insert(place);
         block
     }
+
+    /// Changes of places by block, facet and name.
+    fn places(&self) -> BTreeMap<(i64, i64, String), PlaceChanges> {
+        let mut places = BTreeMap::<_, PlaceChanges>::new();
+        let facets: Vec<_> = self.sums.groups().map(|names| Facet::of(&names)).collect();
+        for ((group, block), change) in &self.groups {
+            for (facet, name) in &facets[*group] {
+                let place = (*block, facet.code(), (*name).to_owned());
+                places.entry(place).or_default().add_all(change);
+            }
+        }
+        for ((block, class), change) in &self.costs {
+            let place = (*block, Facet::Cost.code(), class.to_string());
+            places.entry(place).or_default().add_all(change);
+        }
+        places
+    }
+}
+
+/// Columns that [`receipt`] reads, of receipts `r`, their accounts `a` and their texts `t`.
+const STEP_COLUMNS: &str = "a.id, r.key, r.at_ms, r.model, r.provider, r.outcome, r.input_tokens, \
+     r.output_tokens, CASE WHEN NOT r.cost_unknown THEN r.provider_cost END, r.charge, r.savings, \
+     r.subsystem, r.session, r.cache_read_tokens, r.cache_written_tokens, r.cache_saved, t.json, \
+     r.no";
+
+/// Number and columns of a receipt of [`STEP_COLUMNS`].
+fn receipt<'a>(row: &'a Row<'_>) -> rusqlite::Result<(i64, ReceiptColumns<'a>)> {
+    let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
+    let name = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str_or_null()?);
+    let cost: Option<u64> = row.get(8)?;
+    let columns = ReceiptColumns {
+        account: text(0)?,
+        key: name(1)?,
+        at_ms: row.get(2)?,
+        model: text(3)?,
+        backend: text(4)?,
+        outcome: ReceiptRecord::outcome_named(text(5)?),
+        input_tokens: row.get(6)?,
+        output_tokens: row.get(7)?,
+        provider_cost: cost.map(MicroUsd::new),
+        charge: MicroUsd::new(row.get(9)?),
+        savings: MicroUsd::new(row.get(10)?),
+        subsystem: name(11)?,
+        session: name(12)?,
+        prompt_cache: PromptCacheFigures {
+            read_tokens: row.get(13)?,
+            written_tokens: row.get(14)?,
+            saved: SignedMicroUsd::new(row.get(15)?),
+        },
+        json: text(16)?,
+    };
+    Ok((row.get(17)?, columns))
 }
 
 /// Reads the next receipts, new ones first. `None`: there is nothing to do.
@@ -95,12 +162,7 @@ pub(in crate::sqlite) fn read(
         |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))),
     )?;
     let (mut done, mut back) = before;
-    let mut reader = StepReader {
-        sums: RollUp::new(keep),
-        places: BTreeMap::new(),
-        spans: HashMap::new(),
-        count: 0,
-    };
+    let mut reader = StepReader::new(keep);
     let changes = read_changes(&transaction, &mut reader, done)?;
     let changed = reader.count;
     let left = u64::from(limit.max(1));
@@ -126,7 +188,7 @@ pub(in crate::sqlite) fn read(
         changes,
         rows: reader.sums.rows(),
         golems: reader.sums.golems().cloned().collect(),
-        places: reader.places,
+        places: reader.places(),
         spans: reader.spans,
         keep,
         result: RolledUp {
@@ -142,21 +204,21 @@ fn read_changes(
     reader: &mut StepReader,
     done: i64,
 ) -> rusqlite::Result<i64> {
-    let columns = COLUMNS.replace("t.json", "r.json");
+    let columns = STEP_COLUMNS.replace("t.json", "r.json");
     let mut select = connection.prepare_cached(&format!(
-        "SELECT {columns}, r.no, r.seq FROM receipts_before r JOIN accounts a ON a.no = r.account \
+        "SELECT {columns}, r.seq FROM receipts_before r JOIN accounts a ON a.no = r.account \
          ORDER BY r.seq"
     ))?;
     let mut rows = select.query([])?;
     let mut last = 0;
     let mut seen = Vec::new();
     while let Some(row) = rows.next()? {
-        let no: i64 = row.get("no")?;
-        last = row.get("seq")?;
+        let (no, before) = receipt(row)?;
+        last = row.get(18)?;
         // The first of several earlier states was counted. Beyond the watermark the number belongs
         // to another receipt.
         if no <= done && !seen.contains(&no) {
-            reader.take_out(no, &record(row)?);
+            reader.take_out(no, &before);
             seen.push(no);
         }
     }
@@ -199,17 +261,17 @@ fn read_each(
     let mut rows = select.query(parameters)?;
     let mut last = None;
     while let Some(row) = rows.next()? {
-        let no: i64 = row.get("no")?;
-        reader.add(no, &record(row)?);
+        let (no, receipt) = receipt(row)?;
+        reader.add(no, &receipt);
         last = Some(no);
     }
     Ok(last)
 }
 
-/// A statement that reads receipts with their numbers.
-pub(super) fn select(condition: &str) -> String {
+/// A statement that reads receipts.
+fn select(condition: &str) -> String {
     format!(
-        "SELECT {COLUMNS}, r.no FROM receipts r CROSS JOIN accounts a ON a.no = r.account \
+        "SELECT {STEP_COLUMNS} FROM receipts r CROSS JOIN accounts a ON a.no = r.account \
          CROSS JOIN receipt_texts t ON t.no = r.no WHERE {condition}"
     )
 }

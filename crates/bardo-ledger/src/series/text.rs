@@ -1,0 +1,106 @@
+//! The facts of a receipt's text that no column has, borrowed from it.
+
+use std::borrow::Cow;
+
+use bardo_types::money::MicroUsd;
+
+use super::members::{TextElements, TextMembers, amount, number, text};
+
+/// What the text of one receipt tells. Members that it lacks are unknown, or zero.
+#[derive(Debug, Default)]
+pub(super) struct TextFacts<'a> {
+    pub(super) layer: Option<Cow<'a, str>>,
+    pub(super) golem: Option<Cow<'a, str>>,
+    pub(super) phase: Option<Cow<'a, str>>,
+    pub(super) vitality: Option<&'a str>,
+    pub(super) sustainability: Option<&'a str>,
+    /// Class of the last attempt that failed.
+    pub(super) class: Option<Cow<'a, str>>,
+    pub(super) attempts: u64,
+    pub(super) failed_attempts: u64,
+    pub(super) reasoning_tokens: u64,
+    pub(super) is_prepaid: Option<bool>,
+    pub(super) spread: MicroUsd,
+    pub(super) shortfall: MicroUsd,
+    pub(super) total_ms: Option<u64>,
+    pub(super) first_content_ms: Option<u64>,
+}
+
+impl<'a> TextFacts<'a> {
+    /// The facts of a text; those of its beginning where it is cut.
+    pub(super) fn of(json: &'a str) -> Self {
+        let mut facts = Self::default();
+        for (member, value) in TextMembers::of(json) {
+            match member {
+                "cache" => facts.layer = text(value),
+                "usage" => facts.take_usage(value),
+                "cost" => facts.take_cost(value),
+                "attempts" => facts.take_attempts(value),
+                "routing" => facts.take_routing(value),
+                "timings_ms" => {
+                    facts.take_timings(value);
+                    // No later member counts.
+                    break;
+                }
+                _ => {}
+            }
+        }
+        facts
+    }
+
+    fn take_usage(&mut self, usage: &str) {
+        for (member, value) in TextMembers::of(usage) {
+            if member == "reasoning_tokens" {
+                self.reasoning_tokens = number(value).unwrap_or(0);
+            }
+        }
+    }
+
+    fn take_cost(&mut self, cost: &str) {
+        for (member, value) in TextMembers::of(cost) {
+            match member {
+                "mode" => self.is_prepaid = text(value).map(|mode| mode == "prepaid"),
+                "spread" => self.spread = amount(value).unwrap_or_default(),
+                "shortfall" => self.shortfall = amount(value).unwrap_or_default(),
+                _ => {}
+            }
+        }
+    }
+
+    fn take_attempts(&mut self, attempts: &'a str) {
+        for attempt in TextElements::of(attempts) {
+            self.attempts += 1;
+            for (member, value) in TextMembers::of(attempt) {
+                if member == "class"
+                    && let Some(class) = text(value)
+                {
+                    self.failed_attempts += 1;
+                    self.class = Some(class);
+                }
+            }
+        }
+    }
+
+    fn take_routing(&mut self, routing: &'a str) {
+        let figure = |value: &'a str| Some(value).filter(|value| *value != "null");
+        for (member, value) in TextMembers::of(routing) {
+            match member {
+                "golem_id" => self.golem = text(value),
+                "phase" => self.phase = text(value),
+                "vitality" => self.vitality = figure(value),
+                "sustainability" => self.sustainability = figure(value),
+                _ => {}
+            }
+        }
+    }
+
+    fn take_timings(&mut self, timings: &str) {
+        for (member, value) in TextMembers::of(timings) {
+            match member {
+                "total" => self.total_ms = number(value),
+                "first_content" => self.first_content_ms = number(value),
+                _ => {}
+            }
+        }
+    }
+}
