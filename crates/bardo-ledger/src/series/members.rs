@@ -4,119 +4,168 @@ use std::borrow::Cow;
 
 use bardo_types::money::MicroUsd;
 
-/// Members of an object: names, and values as they are written. It ends at the first thing that is
-/// no member.
-pub(super) struct TextMembers<'a>(&'a str);
-
-impl<'a> TextMembers<'a> {
-    /// The members of an object; none where the text is no object.
-    pub(super) fn of(object: &'a str) -> Self {
-        let inner = object.trim().strip_prefix('{');
-        Self(inner.unwrap_or_default())
-    }
+/// A place in a text, which only moves on: no byte is looked at twice. At the first thing that does
+/// not belong there it moves to the end.
+pub(super) struct TextCursor<'a> {
+    text: &'a str,
+    at: usize,
 }
 
-impl<'a> Iterator for TextMembers<'a> {
-    type Item = (&'a str, &'a str);
+impl<'a> TextCursor<'a> {
+    pub(super) fn of(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
-        let rest = item(self.0);
-        if !rest.starts_with('"') {
+    /// Moves into the object or array of this opening bracket. Elsewhere it moves behind the value
+    /// that is there, and answers false.
+    pub(super) fn enter(&mut self, bracket: u8) -> bool {
+        self.skip_space();
+        if self.byte() == Some(bracket) {
+            self.at += 1;
+            return true;
+        }
+        self.value();
+        false
+    }
+
+    /// Name of the next member, whose value is next; `None` behind the last one.
+    pub(super) fn member(&mut self) -> Option<&'a str> {
+        if !self.has_item(b'}') {
             return None;
         }
-        let end = string_end(rest.as_bytes(), 0)?;
-        let (name, rest) = (&rest[1..end - 1], &rest[end..]);
-        let rest = match rest.strip_prefix(':') {
-            Some(rest) => rest,
-            None => rest.trim_start().strip_prefix(':')?,
+        let start = self.at + 1;
+        let Some(end) = self.string_end() else {
+            self.end();
+            return None;
         };
-        let rest = match rest.as_bytes().first() {
-            Some(b' ' | b'\n' | b'\t' | b'\r') => rest.trim_start(),
-            _ => rest,
-        };
-        let end = value_end(rest)?;
-        self.0 = &rest[end..];
-        Some((name, &rest[..end]))
-    }
-}
-
-/// Elements of an array, as they are written.
-pub(super) struct TextElements<'a>(&'a str);
-
-impl<'a> TextElements<'a> {
-    /// The elements of an array; none where the text is no array.
-    pub(super) fn of(array: &'a str) -> Self {
-        let inner = array.trim().strip_prefix('[');
-        Self(inner.unwrap_or_default())
-    }
-}
-
-impl<'a> Iterator for TextElements<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let rest = item(self.0);
-        let end = value_end(rest)?;
-        self.0 = &rest[end..];
-        Some(&rest[..end])
-    }
-}
-
-/// The text from the next item on. Receipts are compact, so that nearly always one comma goes.
-fn item(text: &str) -> &str {
-    let rest = text.strip_prefix(',').unwrap_or(text);
-    match rest.as_bytes().first() {
-        Some(b',' | b' ' | b'\n' | b'\t' | b'\r') => {
-            rest.trim_start_matches([',', ' ', '\n', '\t', '\r'])
+        self.at = end;
+        self.skip_space();
+        if self.byte() != Some(b':') {
+            self.end();
+            return None;
         }
-        _ => rest,
+        self.at += 1;
+        self.skip_space();
+        self.text.get(start..end - 1)
     }
-}
 
-/// Length of the value at the beginning of the text; `None` where there is none.
-fn value_end(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    match bytes.first()? {
-        b'"' => string_end(bytes, 0),
-        b'{' | b'[' => {
-            let (mut depth, mut at) = (0_usize, 0_usize);
-            while let Some(byte) = bytes.get(at) {
-                match byte {
-                    b'"' => {
-                        at = string_end(bytes, at)?;
-                        continue;
-                    }
-                    b'{' | b'[' => depth += 1,
-                    b'}' | b']' => {
-                        depth -= 1;
-                        if depth == 0 {
-                            return Some(at + 1);
-                        }
-                    }
-                    _ => {}
+    /// Whether an element is next; false behind the last one.
+    pub(super) fn element(&mut self) -> bool {
+        self.has_item(b']')
+    }
+
+    /// The value that is next, as it is written, of which the cursor is behind afterwards.
+    pub(super) fn value(&mut self) -> Option<&'a str> {
+        let start = self.at;
+        let Some(end) = self.value_end() else {
+            self.end();
+            return None;
+        };
+        self.at = end;
+        self.text.get(start..end)
+    }
+
+    fn end(&mut self) {
+        self.at = self.text.len();
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\t' | b'\r') = self.byte() {
+            self.at += 1;
+        }
+    }
+
+    /// Moves to the next item, or behind the bracket that closes.
+    fn has_item(&mut self, closing: u8) -> bool {
+        while let Some(byte) = self.byte() {
+            match byte {
+                b',' | b' ' | b'\n' | b'\t' | b'\r' => self.at += 1,
+                byte if byte == closing => {
+                    self.at += 1;
+                    return false;
                 }
-                at += 1;
+                b'"' => return true,
+                // A member has a name.
+                _ if closing == b'}' => break,
+                _ => return true,
             }
-            None
         }
-        b'}' | b']' | b',' | b':' => None,
-        _ => {
-            let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r');
-            Some(bytes.iter().position(ends).unwrap_or(bytes.len()))
+        self.end();
+        false
+    }
+
+    /// Place after the value that is next; `None` where there is none.
+    fn value_end(&mut self) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        match self.byte()? {
+            b'"' => self.string_end(),
+            b'{' | b'[' => {
+                let mut depth = 0_usize;
+                while let Some(byte) = self.byte() {
+                    match byte {
+                        b'"' => {
+                            self.at = self.string_end()?;
+                            continue;
+                        }
+                        b'{' | b'[' => depth += 1,
+                        b'}' | b']' => {
+                            depth -= 1;
+                            if depth == 0 {
+                                return Some(self.at + 1);
+                            }
+                        }
+                        _ => {}
+                    }
+                    self.at += 1;
+                }
+                None
+            }
+            b'}' | b']' | b',' | b':' => None,
+            _ => {
+                let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r');
+                let rest = &bytes[self.at..];
+                let length = rest.iter().position(ends).unwrap_or(rest.len());
+                Some(self.at + length)
+            }
+        }
+    }
+
+    /// Place after the string that begins here. Strings are short, so eight bytes are looked at at
+    /// once.
+    fn string_end(&self) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at + 1;
+        loop {
+            if let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+                let eight = u64::from_le_bytes(*eight);
+                let found = zeros(eight ^ repeat(b'"')) | zeros(eight ^ repeat(b'\\'));
+                if found == 0 {
+                    at += 8;
+                    continue;
+                }
+                at += (found.trailing_zeros() / 8) as usize;
+            }
+            match bytes.get(at)? {
+                b'"' => return Some(at + 1),
+                b'\\' => at += 2,
+                _ => at += 1,
+            }
         }
     }
 }
 
-/// Place after the string that begins at `start`.
-fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let mut at = start + 1;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
-        if bytes[at] == b'"' {
-            return Some(at + 1);
-        }
-        at += 2;
-    }
+/// The byte in all eight places.
+const fn repeat(byte: u8) -> u64 {
+    0x0101_0101_0101_0101 * byte as u64
+}
+
+/// The highest bit of each byte that is 0, correct up to the first one from below.
+const fn zeros(bytes: u64) -> u64 {
+    bytes.wrapping_sub(repeat(1)) & !bytes & repeat(0x80)
 }
 
 /// The text of a string; `None` where the value is none.
@@ -182,10 +231,31 @@ pub(super) fn amount(value: &str) -> Option<MicroUsd> {
 mod tests {
     use super::*;
 
+    fn members(object: &str) -> Vec<(&str, &str)> {
+        let mut cursor = TextCursor::of(object);
+        let mut found = Vec::new();
+        if cursor.enter(b'{') {
+            while let Some(name) = cursor.member() {
+                found.extend(cursor.value().map(|value| (name, value)));
+            }
+        }
+        found
+    }
+
+    fn elements(array: &str) -> Vec<&str> {
+        let mut cursor = TextCursor::of(array);
+        let mut found = Vec::new();
+        if cursor.enter(b'[') {
+            while cursor.element() {
+                found.extend(cursor.value());
+            }
+        }
+        found
+    }
+
     #[test]
     fn members_are_found_whatever_their_values_hold() {
         let object = r#"{"a":"x\",}","b":{"c":[1,{"d":"]"}]},"e":null,"f":-1.5,"g":[]}"#;
-        let found: Vec<_> = TextMembers::of(object).collect();
         let expected = [
             ("a", r#""x\",}""#),
             ("b", r#"{"c":[1,{"d":"]"}]}"#),
@@ -193,9 +263,49 @@ mod tests {
             ("f", "-1.5"),
             ("g", "[]"),
         ];
-        assert_eq!(found, expected);
-        let elements: Vec<_> = TextElements::of(r#"[{"a":1},"b",3]"#).collect();
-        assert_eq!(elements, [r#"{"a":1}"#, r#""b""#, "3"]);
+        assert_eq!(members(object), expected);
+        let spaced = " { \"a\" : 1 , \"é\\\\\" : \"a string of more than eight bytes\" } ";
+        let expected = [
+            ("a", "1"),
+            ("é\\\\", "\"a string of more than eight bytes\""),
+        ];
+        assert_eq!(members(spaced), expected);
+        let found = elements(r#"[{"a":1},"b",3]"#);
+        assert_eq!(found, [r#"{"a":1}"#, r#""b""#, "3"]);
+    }
+
+    #[test]
+    fn what_follows_an_object_that_was_entered_is_found() {
+        let mut cursor = TextCursor::of(r#"{"a":{"b":[{"c":1},{}]},"d":null,"e":2}"#);
+        let mut names = Vec::new();
+        assert!(cursor.enter(b'{'));
+        while let Some(name) = cursor.member() {
+            names.push(name);
+            if cursor.enter(b'{') {
+                names.extend(cursor.member());
+                assert!(cursor.enter(b'['));
+                while cursor.element() {
+                    assert!(cursor.enter(b'{'));
+                    while let Some(name) = cursor.member() {
+                        names.push(name);
+                        cursor.value();
+                    }
+                }
+                assert_eq!(cursor.member(), None);
+            }
+        }
+        assert_eq!(names, ["a", "b", "c", "d", "e"]);
+    }
+
+    #[test]
+    fn strings_end_at_their_quote_however_long_they_are() {
+        for length in 0..40 {
+            for inner in ["x", "\\\"", "\\\\"] {
+                let string = format!("\"{}{inner}\"", "y".repeat(length));
+                let object = format!("{{\"a\":{string},\"b\":1}}");
+                assert_eq!(members(&object), [("a", &*string), ("b", "1")]);
+            }
+        }
     }
 
     #[test]
@@ -211,9 +321,11 @@ mod tests {
             "}{",
             "nul",
             "{,:}",
+            "{\"\\",
+            "{\"a\":{\"b\"",
         ] {
-            assert_eq!(TextMembers::of(text).count(), 0, "{text}");
-            assert_eq!(TextElements::of(text).count(), 0, "{text}");
+            assert_eq!(members(text).len(), 0, "{text}");
+            assert_eq!(elements(text).len(), 0, "{text}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bardo_types::money::MicroUsd;
 
-use super::members::{TextElements, TextMembers, amount, number, text};
+use super::members::{TextCursor, amount, number, text};
 
 /// What the text of one receipt tells. Members that it lacks are unknown, or zero.
 #[derive(Debug, Default)]
@@ -30,76 +30,91 @@ impl<'a> TextFacts<'a> {
     /// The facts of a text; those of its beginning where it is cut.
     pub(super) fn of(json: &'a str) -> Self {
         let mut facts = Self::default();
-        for (member, value) in TextMembers::of(json) {
+        let cursor = &mut TextCursor::of(json);
+        if !cursor.enter(b'{') {
+            return facts;
+        }
+        while let Some(member) = cursor.member() {
             match member {
-                "cache" => facts.layer = text(value),
-                "usage" => facts.take_usage(value),
-                "cost" => facts.take_cost(value),
-                "attempts" => facts.take_attempts(value),
-                "routing" => facts.take_routing(value),
+                "cache" => facts.layer = cursor.value().and_then(text),
+                "usage" => facts.take_usage(cursor),
+                "cost" => facts.take_cost(cursor),
+                "attempts" => facts.take_attempts(cursor),
+                "routing" => facts.take_routing(cursor),
                 "timings_ms" => {
-                    facts.take_timings(value);
+                    facts.take_timings(cursor);
                     // No later member counts.
                     break;
                 }
-                _ => {}
+                _ => {
+                    cursor.value();
+                }
             }
         }
         facts
     }
 
-    fn take_usage(&mut self, usage: &str) {
-        for (member, value) in TextMembers::of(usage) {
+    fn take_usage(&mut self, cursor: &mut TextCursor<'a>) {
+        each(cursor, |member, value| {
             if member == "reasoning_tokens" {
                 self.reasoning_tokens = number(value).unwrap_or(0);
             }
-        }
+        });
     }
 
-    fn take_cost(&mut self, cost: &str) {
-        for (member, value) in TextMembers::of(cost) {
-            match member {
-                "mode" => self.is_prepaid = text(value).map(|mode| mode == "prepaid"),
-                "spread" => self.spread = amount(value).unwrap_or_default(),
-                "shortfall" => self.shortfall = amount(value).unwrap_or_default(),
-                _ => {}
-            }
-        }
+    fn take_cost(&mut self, cursor: &mut TextCursor<'a>) {
+        each(cursor, |member, value| match member {
+            "mode" => self.is_prepaid = text(value).map(|mode| mode == "prepaid"),
+            "spread" => self.spread = amount(value).unwrap_or_default(),
+            "shortfall" => self.shortfall = amount(value).unwrap_or_default(),
+            _ => {}
+        });
     }
 
-    fn take_attempts(&mut self, attempts: &'a str) {
-        for attempt in TextElements::of(attempts) {
+    fn take_attempts(&mut self, cursor: &mut TextCursor<'a>) {
+        if !cursor.enter(b'[') {
+            return;
+        }
+        while cursor.element() {
             self.attempts += 1;
-            for (member, value) in TextMembers::of(attempt) {
+            each(cursor, |member, value| {
                 if member == "class"
                     && let Some(class) = text(value)
                 {
                     self.failed_attempts += 1;
                     self.class = Some(class);
                 }
-            }
+            });
         }
     }
 
-    fn take_routing(&mut self, routing: &'a str) {
+    fn take_routing(&mut self, cursor: &mut TextCursor<'a>) {
         let figure = |value: &'a str| Some(value).filter(|value| *value != "null");
-        for (member, value) in TextMembers::of(routing) {
-            match member {
-                "golem_id" => self.golem = text(value),
-                "phase" => self.phase = text(value),
-                "vitality" => self.vitality = figure(value),
-                "sustainability" => self.sustainability = figure(value),
-                _ => {}
-            }
-        }
+        each(cursor, |member, value| match member {
+            "golem_id" => self.golem = text(value),
+            "phase" => self.phase = text(value),
+            "vitality" => self.vitality = figure(value),
+            "sustainability" => self.sustainability = figure(value),
+            _ => {}
+        });
     }
 
-    fn take_timings(&mut self, timings: &str) {
-        for (member, value) in TextMembers::of(timings) {
-            match member {
-                "total" => self.total_ms = number(value),
-                "first_content" => self.first_content_ms = number(value),
-                _ => {}
+    fn take_timings(&mut self, cursor: &mut TextCursor<'a>) {
+        each(cursor, |member, value| match member {
+            "total" => self.total_ms = number(value),
+            "first_content" => self.first_content_ms = number(value),
+            _ => {}
+        });
+    }
+}
+
+/// Shows all members of the object that is next.
+fn each<'a>(cursor: &mut TextCursor<'a>, mut show: impl FnMut(&'a str, &'a str)) {
+    if cursor.enter(b'{') {
+        while let Some(member) = cursor.member() {
+            match cursor.value() {
+                Some(value) => show(member, value),
+                None => return,
             }
         }
     }
