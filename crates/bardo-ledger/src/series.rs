@@ -320,7 +320,7 @@ pub struct AccountView {
 /// Figures over receipts, kept by the store. Every method looks at rows of series or of indexes, so
 /// its time does not depend on the number of receipts.
 pub trait ReceiptSeries: Send + Sync {
-    /// Adds the next receipts to the series, at most `limit`, and drops rows older than `keep`
+    /// Adds the next receipts to the series, at most `limit`, perhaps fewer, and drops rows older than `keep`
     /// allows. Several processes may call it at the same time; each receipt is added once.
     fn roll_up(
         &self,

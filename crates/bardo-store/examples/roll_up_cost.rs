@@ -25,7 +25,7 @@ use threads::processor_time;
 type Failure = Box<dyn std::error::Error>;
 
 /// Receipts of a step, and the pauses between steps, as the gateway has them.
-const STEP: u32 = 500;
+const STEP: u32 = 8_192;
 const LOOK: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(100);
 /// Requests begin together, so many times a second.

@@ -16,8 +16,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_BEHIND: Duration = Duration::from_millis(25);
 /// Number of waiting receipts that counts as very many.
 const BEHIND: u64 = 100_000;
-/// Receipts of a step.
-const STEP: u32 = 500;
+/// Receipts of a step at most, so that under load one step takes all of a second: a step writes each
+/// row once, however many receipts it adds. Stores take fewer where that is too much at once.
+const STEP: u32 = 8_192;
 
 /// Adds receipts to the series for as long as the process runs.
 pub(crate) async fn keep_up(ledger: Arc<dyn Ledger>, spans: SeriesSpans) {

@@ -172,6 +172,12 @@ impl RollUp {
         }
     }
 
+    /// Number of groups of receipts with the same names in the same minute.
+    #[must_use]
+    pub fn groups_len(&self) -> usize {
+        self.groups.all().len()
+    }
+
     /// The names of the groups, by their numbers.
     pub fn groups(&self) -> impl Iterator<Item = GroupNames<&str>> {
         self.groups.all().iter().map(|group| group.names())

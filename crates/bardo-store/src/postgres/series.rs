@@ -31,6 +31,9 @@ use super::arguments::{Argument, number, signed, text};
 use super::receipts::record;
 use super::rows::{self, amount, damaged, get, number as number_of};
 
+/// Receipts of a step at most: they come over the network, and stay in memory until its end.
+const STEP_MAX: u32 = 500;
+
 const READY: &str = "SELECT * FROM bardo.series_ready()";
 const CHANGES: &str = "SELECT * FROM bardo.receipts_before ORDER BY seq";
 const ADD: &str =
@@ -94,7 +97,7 @@ impl PostgresStore {
         let before = (state.done, state.is_back_filled);
         let mut sums = RollUp::new(keep);
         let changes = self.changes(&mut sums).await?;
-        let limit = i64::from(limit.max(1));
+        let limit = i64::from(limit.clamp(1, STEP_MAX));
         let mut left = limit;
         let mut count = 0;
         if state.ready > state.done {

@@ -1,6 +1,7 @@
 //! Rows of series: added to, and read.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use bardo_ledger::Balance;
 use bardo_ledger::series::{
@@ -10,7 +11,7 @@ use bardo_ledger::series::{
 use bardo_types::ids::{AccountId, InvalidId};
 use bardo_types::money::MicroUsd;
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, params};
 
 use super::numbers;
 
@@ -28,11 +29,12 @@ pub(super) fn add(
     connection: &Connection,
     rows: &[(SeriesPlace, SeriesFigures)],
 ) -> rusqlite::Result<()> {
-    let mut names = HashMap::<BucketKey<'_>, usize>::new();
+    let mut statements = RowStatements::new(connection)?;
+    let mut buckets = HashMap::<BucketKey<'_>, BucketNames<'_>>::new();
     for (key, figures) in rows {
-        let known = find(connection, key, &key.name)?;
+        let known = statements.find(key, &key.name)?;
         if known.is_some() || !matches!(key.name, SeriesName::Named(_)) {
-            put(connection, key, &key.name, known, figures)?;
+            statements.put(key, &key.name, known, figures)?;
             continue;
         }
         let bucket = (
@@ -41,65 +43,93 @@ pub(super) fn add(
             key.dimension,
             key.account.as_str(),
         );
-        let count = match names.get(&bucket) {
-            Some(count) => *count,
-            None => count_names(connection, key)?,
+        let bucket = match buckets.entry(bucket) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(BucketNames {
+                count: statements.count_names(key)?,
+                rest: None,
+            }),
         };
-        if count < names_max(key.resolution) {
-            put(connection, key, &key.name, None, figures)?;
-            names.insert(bucket, count + 1);
+        if bucket.count < names_max(key.resolution) {
+            statements.put(key, &key.name, None, figures)?;
+            bucket.count += 1;
         } else {
-            names.insert(bucket, count);
-            let rest = find(connection, key, &SeriesName::Other)?;
-            put(connection, key, &SeriesName::Other, rest, figures)?;
+            let (_, rest) = bucket
+                .rest
+                .get_or_insert_with(|| (key, SeriesFigures::default()));
+            rest.add(figures);
         }
+    }
+    for (key, more) in buckets.into_values().filter_map(|bucket| bucket.rest) {
+        let known = statements.find(key, &SeriesName::Other)?;
+        statements.put(key, &SeriesName::Other, known, &more)?;
     }
     Ok(())
 }
 
-fn find(
-    connection: &Connection,
-    key: &SeriesPlace,
-    name: &SeriesName,
-) -> rusqlite::Result<Option<SeriesFigures>> {
-    let (kind, name) = name.stored();
-    connection
-        .prepare_cached(
-            "SELECT figures FROM series WHERE resolution = ?1 AND starts_at_ms = ?2 \
-             AND dimension = ?3 AND account = ?4 AND kind = ?5 AND name = ?6",
-        )?
-        .query_row(
-            params![
-                key.resolution.code(),
-                clamp(key.starts_at_ms),
-                key.dimension.code(),
-                key.account,
-                kind,
-                name
-            ],
-            |row| Ok(numbers::read(row.get_ref(0)?.as_blob()?)),
-        )
-        .optional()
+/// The names of a bucket, and the figures of those beyond their largest number.
+struct BucketNames<'a> {
+    count: usize,
+    /// With the place of one of them.
+    rest: Option<(&'a SeriesPlace, SeriesFigures)>,
 }
 
-fn put(
-    connection: &Connection,
-    key: &SeriesPlace,
-    name: &SeriesName,
-    known: Option<SeriesFigures>,
-    more: &SeriesFigures,
-) -> rusqlite::Result<()> {
-    let mut figures = known.unwrap_or_default();
-    figures.add(more);
-    let (kind, name) = name.stored();
-    connection
-        .prepare_cached(
-            "INSERT INTO series (resolution, starts_at_ms, dimension, account, kind, name, figures) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
-             ON CONFLICT (resolution, starts_at_ms, dimension, account, kind, name) \
-             DO UPDATE SET figures = ?7",
-        )?
-        .execute(params![
+/// The statements of which each row needs two, looked up once per step.
+struct RowStatements<'c> {
+    find: CachedStatement<'c>,
+    put: CachedStatement<'c>,
+    count_names: CachedStatement<'c>,
+}
+
+impl<'c> RowStatements<'c> {
+    fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            find: connection.prepare_cached(
+                "SELECT figures FROM series WHERE resolution = ?1 AND starts_at_ms = ?2 \
+                 AND dimension = ?3 AND account = ?4 AND kind = ?5 AND name = ?6",
+            )?,
+            put: connection.prepare_cached(
+                "INSERT INTO series (resolution, starts_at_ms, dimension, account, kind, name, \
+                 figures) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+                 ON CONFLICT (resolution, starts_at_ms, dimension, account, kind, name) \
+                 DO UPDATE SET figures = ?7",
+            )?,
+            count_names: connection.prepare_cached(
+                "SELECT count(*) FROM series WHERE resolution = ?1 AND starts_at_ms = ?2 \
+                 AND dimension = ?3 AND account = ?4 AND kind = 1",
+            )?,
+        })
+    }
+
+    fn find(
+        &mut self,
+        key: &SeriesPlace,
+        name: &SeriesName,
+    ) -> rusqlite::Result<Option<SeriesFigures>> {
+        let (kind, name) = name.stored();
+        let place = params![
+            key.resolution.code(),
+            clamp(key.starts_at_ms),
+            key.dimension.code(),
+            key.account,
+            kind,
+            name
+        ];
+        let read = |row: &Row<'_>| Ok(numbers::read(row.get_ref(0)?.as_blob()?));
+        self.find.query_row(place, read).optional()
+    }
+
+    fn put(
+        &mut self,
+        key: &SeriesPlace,
+        name: &SeriesName,
+        known: Option<SeriesFigures>,
+        more: &SeriesFigures,
+    ) -> rusqlite::Result<()> {
+        let mut figures = known.unwrap_or_default();
+        figures.add(more);
+        let (kind, name) = name.stored();
+        self.put.execute(params![
             key.resolution.code(),
             clamp(key.starts_at_ms),
             key.dimension.code(),
@@ -108,24 +138,18 @@ fn put(
             name,
             numbers::write(&figures)
         ])?;
-    Ok(())
-}
+        Ok(())
+    }
 
-fn count_names(connection: &Connection, key: &SeriesPlace) -> rusqlite::Result<usize> {
-    connection
-        .prepare_cached(
-            "SELECT count(*) FROM series WHERE resolution = ?1 AND starts_at_ms = ?2 \
-             AND dimension = ?3 AND account = ?4 AND kind = 1",
-        )?
-        .query_row(
-            params![
-                key.resolution.code(),
-                clamp(key.starts_at_ms),
-                key.dimension.code(),
-                key.account
-            ],
-            |row| row.get(0),
-        )
+    fn count_names(&mut self, key: &SeriesPlace) -> rusqlite::Result<usize> {
+        let bucket = params![
+            key.resolution.code(),
+            clamp(key.starts_at_ms),
+            key.dimension.code(),
+            key.account
+        ];
+        self.count_names.query_row(bucket, |row| row.get(0))
+    }
 }
 
 /// Takes in a sighting of an agent.

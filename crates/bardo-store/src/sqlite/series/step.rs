@@ -15,6 +15,9 @@ use rusqlite::{Connection, Row, params};
 use super::places::{BLOCK, Places};
 use super::rows;
 
+/// Groups of names in a step: each makes up to 50 rows, if it shares no name with another.
+const GROUPS_MAX: usize = 500;
+
 /// What a step writes.
 pub(in crate::sqlite) struct SeriesStep {
     /// The state that the step read; with another one it writes nothing.
@@ -54,6 +57,8 @@ struct StepReader {
     costs: HashMap<(i64, u32), PlaceChanges>,
     spans: HashMap<i64, (u64, u64)>,
     count: u64,
+    /// Number of receipts at which no more are read; `None` while changes are taken in.
+    room: Option<u64>,
 }
 
 impl StepReader {
@@ -64,7 +69,14 @@ impl StepReader {
             costs: HashMap::new(),
             spans: HashMap::new(),
             count: 0,
+            room: None,
         }
+    }
+
+    /// Whether the step has as much as the writer should write at once.
+    fn is_full(&self) -> bool {
+        self.room
+            .is_some_and(|room| self.count >= room || self.sums.groups_len() >= GROUPS_MAX)
     }
 
     fn add(&mut self, no: i64, receipt: &ReceiptColumns<'_>) {
@@ -164,17 +176,14 @@ pub(in crate::sqlite) fn read(
     let (mut done, mut back) = before;
     let mut reader = StepReader::new(keep);
     let changes = read_changes(&transaction, &mut reader, done)?;
-    let changed = reader.count;
-    let left = u64::from(limit.max(1));
-    if let Some(last) = read_new(&transaction, &mut reader, (done + 1, i64::MAX), left)? {
+    reader.room = Some(reader.count + u64::from(limit.max(1)));
+    if let Some(last) = read_new(&transaction, &mut reader, (done + 1, i64::MAX))? {
         done = last;
     }
-    let left = left.saturating_sub(reader.count - changed);
-    let mut has_more = left == 0;
-    if back > 0 && left > 0 {
-        let from = reader.count;
-        let first = read_back(&transaction, &mut reader, back, left)?;
-        let is_full = reader.count - from >= left;
+    let mut has_more = reader.is_full();
+    if back > 0 && !has_more {
+        let first = read_back(&transaction, &mut reader, back)?;
+        let is_full = reader.is_full();
         back = first.filter(|_| is_full).map_or(0, |first| first - 1);
         has_more = back > 0;
     }
@@ -223,7 +232,7 @@ fn read_changes(
         }
     }
     for no in seen {
-        read_new(connection, reader, (no, no), 1)?;
+        read_new(connection, reader, (no, no))?;
     }
     Ok(last)
 }
@@ -233,10 +242,9 @@ fn read_new(
     connection: &Connection,
     reader: &mut StepReader,
     (first, last): (i64, i64),
-    limit: u64,
 ) -> rusqlite::Result<Option<i64>> {
-    let sql = select("r.no >= ?1 AND r.no <= ?2 ORDER BY r.no LIMIT ?3");
-    read_each(connection, reader, &sql, params![first, last, limit])
+    let sql = select("r.no >= ?1 AND r.no <= ?2 ORDER BY r.no");
+    read_each(connection, reader, &sql, params![first, last])
 }
 
 /// Adds receipts up to `back`, the newest first. Answers the oldest of them.
@@ -244,13 +252,12 @@ fn read_back(
     connection: &Connection,
     reader: &mut StepReader,
     back: i64,
-    limit: u64,
 ) -> rusqlite::Result<Option<i64>> {
-    let sql = select("r.no <= ?1 ORDER BY r.no DESC LIMIT ?2");
-    read_each(connection, reader, &sql, params![back, limit])
+    let sql = select("r.no <= ?1 ORDER BY r.no DESC");
+    read_each(connection, reader, &sql, [back])
 }
 
-/// Adds the receipts of a statement. Answers the number of the last one.
+/// Adds the receipts of a statement as long as there is room. Answers the number of the last one.
 fn read_each(
     connection: &Connection,
     reader: &mut StepReader,
@@ -260,7 +267,9 @@ fn read_each(
     let mut select = connection.prepare_cached(sql)?;
     let mut rows = select.query(parameters)?;
     let mut last = None;
-    while let Some(row) = rows.next()? {
+    while !reader.is_full()
+        && let Some(row) = rows.next()?
+    {
         let (no, receipt) = receipt(row)?;
         reader.add(no, &receipt);
         last = Some(no);
