@@ -13,7 +13,7 @@ use crate::series::{
 
 impl Inner {
     fn roll_up(&self) -> RollUp {
-        let mut all = RollUp::new(self.keep);
+        let mut all = RollUp::default();
         for record in &self.records[..self.rolled_up] {
             all.add(&ReceiptColumns::of(record));
         }
@@ -24,13 +24,17 @@ impl Inner {
         let account = query.account.as_ref().map(ToString::to_string);
         let account = account.unwrap_or_default();
         let starts: Vec<u64> = query.starts().collect();
-        let rows = self.roll_up().rows().into_iter().filter(|(key, _)| {
-            key.resolution == query.resolution
-                && key.dimension == query.dimension
-                && key.account == account
-                && starts.contains(&key.starts_at_ms)
-                && query.only.as_ref().is_none_or(|only| *only == key.name)
-        });
+        let rows = self
+            .roll_up()
+            .rows(self.keep)
+            .into_iter()
+            .filter(|(key, _)| {
+                key.resolution == query.resolution
+                    && key.dimension == query.dimension
+                    && key.account == account
+                    && starts.contains(&key.starts_at_ms)
+                    && query.only.as_ref().is_none_or(|only| *only == key.name)
+            });
         let mut names = BTreeMap::<u64, usize>::new();
         let row = |(key, figures): (crate::series::SeriesPlace, _)| {
             let mut name = key.name;

@@ -112,24 +112,13 @@ pub struct RolledReceipt {
 }
 
 /// What the receipts of a step add to the rows of a store.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RollUp {
-    keep: SeriesKeep,
     groups: ReceiptGroups,
     golems: BTreeMap<(String, String), GolemSeen>,
 }
 
 impl RollUp {
-    /// A step that makes no rows from before `keep`.
-    #[must_use]
-    pub fn new(keep: SeriesKeep) -> Self {
-        Self {
-            keep,
-            groups: ReceiptGroups::default(),
-            golems: BTreeMap::new(),
-        }
-    }
-
     /// Adds a receipt.
     pub fn add(&mut self, receipt: &ReceiptColumns<'_>) -> RolledReceipt {
         let text = TextFacts::of(receipt.json);
@@ -183,9 +172,9 @@ impl RollUp {
         self.groups.all().iter().map(|group| group.names())
     }
 
-    /// Rows to be added to those of the store, in their order.
+    /// Rows to be added to those of the store, in their order; none from before `keep`.
     #[must_use]
-    pub fn rows(&self) -> Vec<(SeriesPlace, SeriesFigures)> {
+    pub fn rows(&self, keep: SeriesKeep) -> Vec<(SeriesPlace, SeriesFigures)> {
         let mut all = BTreeMap::<u64, BucketSplits<'_>>::new();
         // By hour, since rows of single accounts are not kept per minute.
         let mut accounts = BTreeMap::<(u64, &str), BucketSplits<'_>>::new();
@@ -200,45 +189,46 @@ impl RollUp {
         let mut rows = BTreeMap::new();
         for (at_ms, minute) in &all {
             for resolution in Resolution::ALL {
-                self.put(&mut rows, (resolution, *at_ms, ""), minute);
+                put(&mut rows, keep, (resolution, *at_ms, ""), minute);
             }
         }
         for ((at_ms, account), hour) in &accounts {
             for resolution in [Resolution::Hour, Resolution::Day] {
-                self.put(&mut rows, (resolution, *at_ms, account), hour);
+                put(&mut rows, keep, (resolution, *at_ms, account), hour);
             }
         }
         rows.retain(|_, figures| !figures.is_empty());
         rows.into_iter().collect()
     }
 
-    fn put(
-        &self,
-        rows: &mut BTreeMap<SeriesPlace, SeriesFigures>,
-        (resolution, at_ms, account): (Resolution, u64, &str),
-        splits: &BucketSplits<'_>,
-    ) {
-        let starts_at_ms = resolution.start(at_ms);
-        if starts_at_ms < self.keep.from_ms(resolution) {
-            return;
-        }
-        for (dimension, name, figures) in splits.each() {
-            let place = SeriesPlace {
-                resolution,
-                starts_at_ms,
-                dimension,
-                account: account.to_owned(),
-                name: name.map_or(SeriesName::Unnamed, |name| {
-                    SeriesName::Named(name.to_owned())
-                }),
-            };
-            rows.entry(place).or_default().add(figures);
-        }
-    }
-
     /// Agents that were seen.
     pub fn golems(&self) -> impl Iterator<Item = &GolemSeen> {
         self.golems.values()
+    }
+}
+
+/// Adds the figures of a bucket to its rows.
+fn put(
+    rows: &mut BTreeMap<SeriesPlace, SeriesFigures>,
+    keep: SeriesKeep,
+    (resolution, at_ms, account): (Resolution, u64, &str),
+    splits: &BucketSplits<'_>,
+) {
+    let starts_at_ms = resolution.start(at_ms);
+    if starts_at_ms < keep.from_ms(resolution) {
+        return;
+    }
+    for (dimension, name, figures) in splits.each() {
+        let place = SeriesPlace {
+            resolution,
+            starts_at_ms,
+            dimension,
+            account: account.to_owned(),
+            name: name.map_or(SeriesName::Unnamed, |name| {
+                SeriesName::Named(name.to_owned())
+            }),
+        };
+        rows.entry(place).or_default().add(figures);
     }
 }
 

@@ -95,7 +95,7 @@ impl PostgresStore {
         let rows = self.run(READY, Vec::new()).await?;
         let mut state = StepState::read(rows::one(&rows)?)?;
         let before = (state.done, state.is_back_filled);
-        let mut sums = RollUp::new(keep);
+        let mut sums = RollUp::default();
         let changes = self.changes(&mut sums).await?;
         let limit = i64::from(limit.clamp(1, STEP_MAX));
         let mut left = limit;
@@ -184,7 +184,7 @@ impl PostgresStore {
             |numbers: Vec<i64>| Argument::Numbers(Some(numbers.into_iter().map(Some).collect()));
         let back = state.back.as_ref();
         let (mut places, mut names, mut figures) = (Vec::new(), Vec::new(), Vec::new());
-        for (key, sum) in sums.rows() {
+        for (key, sum) in sums.rows(keep) {
             let (kind, name) = key.name.stored();
             let starts_at_ms = signed(key.starts_at_ms);
             places.extend([

@@ -10,6 +10,7 @@ use rusqlite::{Connection, ErrorCode};
 
 use super::entry::{Ending, JournalEntry, JournalHold};
 use super::rows::{self, ChargeRow, HoldRow, Inserts};
+use super::series::WrittenSums;
 use super::shared::HoldKey;
 
 /// Rows of the database that are remembered between transactions.
@@ -19,6 +20,8 @@ pub(super) struct RowMemory {
     numbers: HashMap<AccountId, i64>,
     /// Numbers that were given in a transaction that has not been committed yet.
     fresh: Vec<AccountId>,
+    /// Receipts that were written, for their series.
+    pub(super) series: WrittenSums,
     /// Holds that have a row, and how much it says.
     pub(super) held: HashMap<HoldKey, MicroUsd>,
 }
@@ -55,6 +58,7 @@ impl RowMemory {
     }
 
     pub(super) fn rolled_back(&mut self) {
+        self.series.forget();
         for account in self.fresh.drain(..) {
             self.numbers.remove(&account);
         }
@@ -108,6 +112,7 @@ pub(super) fn write<'a, E: Borrow<JournalEntry>>(
     let mut written = TransactionEffects::default();
     let (mut sums, mut changed) = (PostingSums::default(), Changed::new());
     let mut inserts = Inserts::new(connection)?;
+    known.series.begin(connection)?;
     for entry in entries {
         match entry.borrow() {
             JournalEntry::Ending(ending) => {
@@ -134,8 +139,7 @@ pub(super) fn write<'a, E: Borrow<JournalEntry>>(
         written.holds.push((key, amount));
     }
     for record in records {
-        let account = known.number(connection, &record.account)?;
-        inserts.receipt(account, record)?;
+        write_receipt(connection, known, &mut inserts, record)?;
     }
     sums.write(connection)?;
     Ok(written)
@@ -178,13 +182,28 @@ fn write_ending<'a>(
         }
     }
     if let Some(record) = &ending.record {
-        let account = known.number(connection, &record.account)?;
-        match &ending.figures {
-            Some(figures) => inserts.receipt(account, &record.with_final(figures))?,
-            None => inserts.receipt(account, record)?,
-        }
+        let last = ending
+            .figures
+            .as_ref()
+            .map(|figures| record.with_final(figures));
+        let record = last.as_ref().unwrap_or(record);
+        write_receipt(connection, known, inserts, record)?;
     }
     Ok(None)
+}
+
+/// Writes a receipt, and adds a new one to the sums of its series.
+fn write_receipt(
+    connection: &Connection,
+    known: &mut RowMemory,
+    inserts: &mut Inserts<'_>,
+    record: &ReceiptRecord,
+) -> rusqlite::Result<()> {
+    let account = known.number(connection, &record.account)?;
+    if let Some(no) = inserts.receipt(account, record)? {
+        known.series.add(no, record);
+    }
+    Ok(())
 }
 
 /// Writes a hold as it is, or deletes its row; answers how much the row says then.

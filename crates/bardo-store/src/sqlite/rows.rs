@@ -140,8 +140,13 @@ impl<'c> Inserts<'c> {
         Ok(written == 1)
     }
 
-    /// Keeps a receipt, in the place of an earlier one of the same request.
-    pub(super) fn receipt(&mut self, account: i64, record: &ReceiptRecord) -> rusqlite::Result<()> {
+    /// Keeps a receipt, in the place of an earlier one of the same request. Answers the number of a
+    /// new one.
+    pub(super) fn receipt(
+        &mut self,
+        account: i64,
+        record: &ReceiptRecord,
+    ) -> rusqlite::Result<Option<i64>> {
         let columns = params![
             account,
             record.request.as_str(),
@@ -166,7 +171,7 @@ impl<'c> Inserts<'c> {
         if self.receipt.execute(columns)? == 1 {
             let no = self.connection.last_insert_rowid();
             self.text.execute(params![no, &*record.json])?;
-            return Ok(());
+            return Ok(Some(no));
         }
         let no: i64 = self
             .connection
@@ -182,7 +187,7 @@ impl<'c> Inserts<'c> {
         self.connection
             .prepare_cached("UPDATE receipt_texts SET json = ?2 WHERE no = ?1")?
             .execute(params![no, &*record.json])?;
-        Ok(())
+        Ok(None)
     }
 }
 

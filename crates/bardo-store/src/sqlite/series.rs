@@ -5,6 +5,8 @@ mod places;
 mod rows;
 mod search;
 mod step;
+mod sums;
+mod written;
 
 use bardo_ledger::series::{
     AccountView, FoundReceipts, GolemSeen, ReceiptSearch, RollUpLag, RolledUp, SeriesKeep,
@@ -19,6 +21,36 @@ use super::{Side, SqliteStore};
 #[cfg(test)]
 pub(super) use self::step::read;
 pub(super) use self::step::{SeriesStep, write};
+pub(super) use self::written::WrittenSums;
+
+impl SqliteStore {
+    /// Reads the next receipts from the tables, and has them added.
+    async fn roll_up_rest(&self, keep: SeriesKeep, limit: u32) -> Result<RolledUp, StoreError> {
+        let read = move |connection: &mut _| step::read(connection, keep, limit);
+        let Some(step) = self.readers.ask(Length::Long, read).await? else {
+            return Ok(RolledUp::default());
+        };
+        let result = step.result;
+        let step = Box::new(step);
+        let is_written = match &self.side {
+            Side::Server(server) => {
+                server
+                    .ask(|reply| WriterAction::RollUp(step, reply))
+                    .await?
+            }
+            Side::Tool(tool) => tool.roll_up(&step)?,
+        };
+        // Another process was first, or a receipt changed meanwhile: the next step reads again.
+        Ok(if is_written {
+            result
+        } else {
+            RolledUp {
+                receipts: 0,
+                has_more: true,
+            }
+        })
+    }
+}
 
 impl ReceiptSeries for SqliteStore {
     fn roll_up(
@@ -27,28 +59,26 @@ impl ReceiptSeries for SqliteStore {
         limit: u32,
     ) -> LedgerFuture<'_, Result<RolledUp, StoreError>> {
         Box::pin(async move {
-            let read = move |connection: &mut _| step::read(connection, keep, limit);
-            let Some(step) = self.readers.ask(Length::Long, read).await? else {
-                return Ok(RolledUp::default());
-            };
-            let result = step.result;
-            let step = Box::new(step);
-            let is_written = match &self.side {
+            // The server adds up what it writes; others, and what it could not keep, are read.
+            let added = match &self.side {
                 Side::Server(server) => {
                     server
-                        .ask(|reply| WriterAction::RollUp(step, reply))
+                        .ask(|reply| WriterAction::AddUp(keep, limit, reply))
                         .await?
                 }
-                Side::Tool(tool) => tool.roll_up(&step)?,
+                Side::Tool(_) => 0,
             };
-            // Another process was first, or a receipt changed meanwhile: the next step reads again.
-            Ok(if is_written {
-                result
-            } else {
-                RolledUp {
-                    receipts: 0,
+            let limit = limit.saturating_sub(u32::try_from(added).unwrap_or(u32::MAX));
+            if added > 0 && limit == 0 {
+                return Ok(RolledUp {
+                    receipts: added,
                     has_more: true,
-                }
+                });
+            }
+            let rest = self.roll_up_rest(keep, limit).await?;
+            Ok(RolledUp {
+                receipts: added + rest.receipts,
+                has_more: rest.has_more,
             })
         })
     }

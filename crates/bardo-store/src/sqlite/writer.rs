@@ -165,6 +165,10 @@ impl Writer {
                     let _ = reply.send(self.settle(*command));
                     drop(place);
                 }
+                WriterAction::AddUp(_, limit, reply) if !self.known.series.ask(limit) => {
+                    let _ = reply.send(Ok(0));
+                    drop(place);
+                }
                 WriterAction::Refresh(reply) => refreshes.push((reply, place)),
                 action => direct.push((action, place)),
             }

@@ -2,21 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use bardo_ledger::PromptCacheFigures;
-use bardo_ledger::ReceiptRecord;
 use bardo_ledger::series::{
-    Facet, GolemSeen, ReceiptColumns, Resolution, RollUp, RolledReceipt, RolledUp, SeriesFigures,
-    SeriesKeep, SeriesPlace, cost_class,
+    GolemSeen, ReceiptColumns, Resolution, RolledUp, SeriesFigures, SeriesKeep, SeriesPlace,
 };
+use bardo_ledger::{PromptCacheFigures, ReceiptRecord};
 use bardo_types::money::{MicroUsd, SignedMicroUsd};
 use hashbrown::HashMap;
 use rusqlite::{Connection, Row, params};
 
 use super::places::{BLOCK, Places};
 use super::rows;
-
-/// Groups of names in a step: each makes up to 50 rows, if it shares no name with another.
-const GROUPS_MAX: usize = 500;
+use super::sums::{PlaceChanges, StepSums};
 
 /// What a step writes.
 pub(in crate::sqlite) struct SeriesStep {
@@ -34,95 +30,64 @@ pub(in crate::sqlite) struct SeriesStep {
     pub(in crate::sqlite) result: RolledUp,
 }
 
-/// Places of a block that are added and removed.
-#[derive(Default)]
-struct PlaceChanges {
-    added: Places,
-    removed: Places,
-}
-
-impl PlaceChanges {
-    fn add_all(&mut self, other: &Self) {
-        self.added.add_all(&other.added);
-        self.removed.add_all(&other.removed);
+impl SeriesStep {
+    /// A step from the state that was read to the one after these receipts.
+    pub(super) fn new(
+        state: &SeriesState,
+        (done, back): (i64, i64),
+        sums: StepSums,
+        keep: SeriesKeep,
+    ) -> Self {
+        Self {
+            generation: state.generation,
+            done,
+            back,
+            changes: 0,
+            rows: sums.rows(keep),
+            golems: sums.golems(),
+            places: sums.places(),
+            keep,
+            result: RolledUp {
+                receipts: sums.count(),
+                has_more: false,
+            },
+            spans: sums.into_spans(),
+        }
     }
 }
 
-/// The rows and places of a step while it reads.
+/// How far receipts are in the series.
+pub(super) struct SeriesState {
+    pub(super) generation: i64,
+    pub(super) done: i64,
+    pub(super) back: i64,
+}
+
+impl SeriesState {
+    pub(super) fn read(connection: &Connection) -> rusqlite::Result<Self> {
+        connection
+            .prepare_cached("SELECT generation, done, back FROM series_state")?
+            .query_row([], |row| {
+                Ok(Self {
+                    generation: row.get(0)?,
+                    done: row.get(1)?,
+                    back: row.get(2)?,
+                })
+            })
+    }
+}
+
+/// Receipts as far as a step has read them.
+#[derive(Default)]
 struct StepReader {
-    sums: RollUp,
-    /// By the number of their group and their block.
-    groups: HashMap<(usize, i64), PlaceChanges>,
-    /// By block and class of cost.
-    costs: HashMap<(i64, u32), PlaceChanges>,
-    spans: HashMap<i64, (u64, u64)>,
-    count: u64,
+    sums: StepSums,
     /// Number of receipts at which no more are read; `None` while changes are taken in.
     room: Option<u64>,
 }
 
 impl StepReader {
-    fn new(keep: SeriesKeep) -> Self {
-        Self {
-            sums: RollUp::new(keep),
-            groups: HashMap::new(),
-            costs: HashMap::new(),
-            spans: HashMap::new(),
-            count: 0,
-            room: None,
-        }
-    }
-
-    /// Whether the step has as much as the writer should write at once.
     fn is_full(&self) -> bool {
-        self.room
-            .is_some_and(|room| self.count >= room || self.sums.groups_len() >= GROUPS_MAX)
-    }
-
-    fn add(&mut self, no: i64, receipt: &ReceiptColumns<'_>) {
-        let rolled = self.sums.add(receipt);
-        let block = self.note(no, rolled, |change| &mut change.added);
-        let span = self.spans.entry(block).or_insert((u64::MAX, 0));
-        *span = (span.0.min(receipt.at_ms), span.1.max(receipt.at_ms));
-        self.count += 1;
-    }
-
-    fn take_out(&mut self, no: i64, receipt: &ReceiptColumns<'_>) {
-        let rolled = self.sums.take_out(receipt);
-        self.note(no, rolled, |change| &mut change.removed);
-    }
-
-    /// Changes the places of a receipt under all its names. Answers its block.
-    fn note(
-        &mut self,
-        no: i64,
-        rolled: RolledReceipt,
-        side: impl Fn(&mut PlaceChanges) -> &mut Places,
-    ) -> i64 {
-        let (block, place) = Places::of(no);
-        let change = self.groups.entry((rolled.group, block)).or_default();
-        side(change).insert(place);
-        let class = cost_class(rolled.cost);
-        let change = self.costs.entry((block, class)).or_default();
-        side(change).insert(place);
-        block
-    }
-
-    /// Changes of places by block, facet and name.
-    fn places(&self) -> BTreeMap<(i64, i64, String), PlaceChanges> {
-        let mut places = BTreeMap::<_, PlaceChanges>::new();
-        let facets: Vec<_> = self.sums.groups().map(|names| Facet::of(&names)).collect();
-        for ((group, block), change) in &self.groups {
-            for (facet, name) in &facets[*group] {
-                let place = (*block, facet.code(), (*name).to_owned());
-                places.entry(place).or_default().add_all(change);
-            }
-        }
-        for ((block, class), change) in &self.costs {
-            let place = (*block, Facet::Cost.code(), class.to_string());
-            places.entry(place).or_default().add_all(change);
-        }
-        places
+        self.room.is_some_and(|room| self.sums.is_full(room))
     }
 }
 
@@ -168,15 +133,11 @@ pub(in crate::sqlite) fn read(
     limit: u32,
 ) -> rusqlite::Result<Option<SeriesStep>> {
     let transaction = connection.transaction()?;
-    let (generation, before): (i64, (i64, i64)) = transaction.query_row(
-        "SELECT generation, done, back FROM series_state",
-        [],
-        |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))),
-    )?;
-    let (mut done, mut back) = before;
-    let mut reader = StepReader::new(keep);
+    let state = SeriesState::read(&transaction)?;
+    let (mut done, mut back) = (state.done, state.back);
+    let mut reader = StepReader::default();
     let changes = read_changes(&transaction, &mut reader, done)?;
-    reader.room = Some(reader.count + u64::from(limit.max(1)));
+    reader.room = Some(reader.sums.count() + u64::from(limit.max(1)));
     if let Some(last) = read_new(&transaction, &mut reader, (done + 1, i64::MAX))? {
         done = last;
     }
@@ -187,24 +148,14 @@ pub(in crate::sqlite) fn read(
         back = first.filter(|_| is_full).map_or(0, |first| first - 1);
         has_more = back > 0;
     }
-    if reader.count == 0 && changes == 0 && before == (done, back) {
+    let is_same = (state.done, state.back) == (done, back);
+    if reader.sums.count() == 0 && changes == 0 && is_same {
         return Ok(None);
     }
-    Ok(Some(SeriesStep {
-        generation,
-        done,
-        back,
-        changes,
-        rows: reader.sums.rows(),
-        golems: reader.sums.golems().cloned().collect(),
-        places: reader.places(),
-        spans: reader.spans,
-        keep,
-        result: RolledUp {
-            receipts: reader.count,
-            has_more,
-        },
-    }))
+    let mut step = SeriesStep::new(&state, (done, back), reader.sums, keep);
+    step.changes = changes;
+    step.result.has_more = has_more;
+    Ok(Some(step))
 }
 
 /// Takes out receipts as they were, and adds them as they are. Answers the last change; 0 for none.
@@ -227,7 +178,7 @@ fn read_changes(
         // The first of several earlier states was counted. Beyond the watermark the number belongs
         // to another receipt.
         if no <= done && !seen.contains(&no) {
-            reader.take_out(no, &before);
+            reader.sums.take_out(no, &before);
             seen.push(no);
         }
     }
@@ -271,7 +222,7 @@ fn read_each(
         && let Some(row) = rows.next()?
     {
         let (no, receipt) = receipt(row)?;
-        reader.add(no, &receipt);
+        reader.sums.add(no, &receipt);
         last = Some(no);
     }
     Ok(last)

@@ -1,14 +1,17 @@
 //! Series over a file that an earlier version wrote, that is pruned, and that ends at any moment.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use bardo_ledger::contract::block_on;
 use bardo_ledger::series::{
     Figure, ReceiptSearch, Resolution, RolledUp, SeriesDimension, SeriesFigures, SeriesKeep,
     SeriesQuery,
 };
-use bardo_ledger::{Cursor, Holds, ReceiptFilter, ReceiptSeries, Receipts};
+use bardo_ledger::{Cursor, Holds, ReceiptFilter, ReceiptRecord, ReceiptSeries, Receipts};
 
 use super::rig::{Folder, NOW_MS, crash, record, refresh};
-use crate::sqlite::SqliteStore;
+use crate::sqlite::{Faults, Options, SqliteStore};
 
 fn keep(store: &SqliteStore, numbers: std::ops::Range<u64>) {
     for number in numbers {
@@ -202,4 +205,186 @@ fn searches_over_several_blocks_find_what_looking_at_each_receipt_finds() {
         few,
         expected(&|number| number / 100 == 41 && number % 3 == 0)
     );
+}
+
+/// A receipt of one of three agents, with a text that has all that series know of.
+fn of_an_agent(number: u64) -> ReceiptRecord {
+    let outcome = if number.is_multiple_of(5) {
+        "failed"
+    } else {
+        "finished"
+    };
+    let json = format!(
+        r#"{{"attempts":[{{"class":"timeout"}},{{"class":null}}],"usage":{{"reasoning_tokens":7}},"cost":{{"mode":"prepaid","spread":"0.000004","shortfall":"0.000001"}},"cache":"miss","routing":{{"golem_id":"g{}","phase":"stable","vitality":0.5}},"timings_ms":{{"first_content":{number},"total":{}}}}}"#,
+        number % 3,
+        number * 30
+    );
+    ReceiptRecord {
+        outcome,
+        session: Some(format!("s{}", number / 10).into()),
+        at_ms: NOW_MS + number * 5_000,
+        json: json.into(),
+        ..record("owner", number, number)
+    }
+}
+
+/// Writes a receipt as another process does.
+fn write_beside(folder: &Folder) {
+    let sql = "INSERT INTO receipts (account, request, at_ms, model, provider, outcome, \
+         input_tokens, output_tokens, provider_cost, charge, savings) \
+         SELECT account, 'req_other', at_ms, model, provider, outcome, 1, 1, 0, 0, 0 \
+         FROM receipts WHERE no = 1; \
+         INSERT INTO receipt_texts SELECT max(no), '{}' FROM receipts";
+    folder.raw().execute_batch(sql).unwrap();
+}
+
+/// Takes away the texts, without which no step can read a receipt.
+fn drop_texts(folder: &Folder) {
+    let sql = "DELETE FROM receipt_texts";
+    folder.raw().execute_batch(sql).unwrap();
+}
+
+#[test]
+fn receipts_that_the_server_wrote_are_added_without_reading_them() {
+    let folder = Folder::new();
+    let store = folder.serve();
+    // From the first step on, the writer adds up what it writes.
+    assert_eq!(step(&store, 9), RolledUp::default());
+    keep(&store, 0..3);
+    keep(&store, 3..5);
+    drop_texts(&folder);
+    let added = step(&store, 9);
+    assert_eq!((added.receipts, added.has_more), (5, false));
+    assert_eq!(requests(&store), 5);
+    keep(&store, 5..6);
+    drop_texts(&folder);
+    assert_eq!(step(&store, 9).receipts, 1);
+    assert_eq!(requests(&store), 6);
+    assert_eq!(step(&store, 9), RolledUp::default());
+    assert_eq!(block_on(store.lag()).unwrap().waiting, 0);
+}
+
+#[test]
+fn what_the_writer_added_up_is_the_same_as_what_a_step_reads() {
+    let rows = |is_written: bool| {
+        let folder = Folder::new();
+        let store = folder.serve();
+        if is_written {
+            step(&store, 99);
+        }
+        for number in 0..50 {
+            store.record(of_an_agent(number));
+        }
+        refresh(&store);
+        if is_written {
+            drop_texts(&folder);
+        }
+        roll_up(&store, 99);
+        let mut all = Vec::new();
+        for table in ["series", "golems_seen", "receipt_places", "receipt_spans"] {
+            let raw = folder.raw();
+            let mut select = raw.prepare(&format!("SELECT * FROM {table}")).unwrap();
+            let columns = select.column_count();
+            let mut rows = select.raw_query();
+            while let Some(row) = rows.next().unwrap() {
+                let value = |column| row.get::<_, rusqlite::types::Value>(column).unwrap();
+                all.push((table, (0..columns).map(value).collect::<Vec<_>>()));
+            }
+        }
+        all
+    };
+    let (written, read) = (rows(true), rows(false));
+    assert!(written.len() > 40, "{}", written.len());
+    assert_eq!(written, read);
+}
+
+#[test]
+fn sums_of_the_writer_are_dropped_where_they_do_not_hold_any_more() {
+    type Change = fn(&Folder, &SqliteStore);
+    let changes: [(&str, Change, i64); 5] = [
+        ("a receipt changed", |_, store| keep(store, 1..2), 6),
+        (
+            "another process was first",
+            |folder, _| roll_up(&folder.tool(), 9),
+            6,
+        ),
+        (
+            "another process wrote a receipt",
+            |folder, store| {
+                write_beside(folder);
+                keep(store, 6..7);
+            },
+            8,
+        ),
+        (
+            "all were deleted",
+            |_, store| {
+                block_on(store.prune(u64::MAX)).unwrap();
+                keep(store, 6..7);
+            },
+            4,
+        ),
+        (
+            "more than a step may have",
+            |_, store| {
+                let first = step(store, 2);
+                assert_eq!((first.receipts, first.has_more), (2, true));
+            },
+            6,
+        ),
+    ];
+    for (what, change, expected) in changes {
+        let folder = Folder::new();
+        let store = folder.serve();
+        keep(&store, 0..3);
+        roll_up(&store, 9);
+        keep(&store, 3..6);
+        change(&folder, &store);
+        roll_up(&store, 9);
+        assert_eq!(requests(&store), expected, "{what}");
+        assert_eq!(block_on(store.lag()).unwrap().waiting, 0, "{what}");
+        keep(&store, 10..12);
+        roll_up(&store, 9);
+        assert_eq!(requests(&store), expected + 2, "{what}");
+    }
+}
+
+#[test]
+fn sums_that_the_writer_had_not_written_are_read_after_a_crash() {
+    let folder = Folder::new();
+    let store = folder.serve();
+    keep(&store, 0..2);
+    roll_up(&store, 9);
+    keep(&store, 2..5);
+    crash(store);
+    let store = folder.serve();
+    keep(&store, 5..6);
+    roll_up(&store, 9);
+    assert_eq!(requests(&store), 6);
+}
+
+#[test]
+fn sums_of_a_transaction_that_did_not_happen_are_dropped() {
+    let folder = Folder::new();
+    let fails = Arc::new(AtomicBool::new(false));
+    let once = Arc::clone(&fails);
+    let options = Options {
+        faults: Some(Faults::new(move |_| once.swap(false, Ordering::AcqRel))),
+        ..Options::default()
+    };
+    let store = folder.serve_with(&options);
+    keep(&store, 0..2);
+    roll_up(&store, 9);
+    keep(&store, 2..3);
+    fails.store(true, Ordering::Release);
+    for number in 3..5 {
+        store.record(record("owner", number, 10));
+    }
+    assert!(block_on(store.refresh()).is_err());
+    // Another receipt gets the number that one of them had.
+    write_beside(&folder);
+    refresh(&store);
+    roll_up(&store, 9);
+    assert_eq!(requests(&store), 6);
+    assert_eq!(total(&store).get(Figure::Charge), 20);
 }

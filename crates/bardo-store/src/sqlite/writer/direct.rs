@@ -22,6 +22,7 @@ enum CommandResult {
     Key(KeyWrite),
     Pruned(u64),
     RolledUp(bool),
+    AddedUp(u64),
     Done,
 }
 
@@ -108,6 +109,10 @@ impl Writer {
             WriterAction::RollUp(step, _) => {
                 series::write(&self.connection, step).map(CommandResult::RolledUp)
             }
+            WriterAction::AddUp(keep, ..) => {
+                let added = self.known.series.write(&self.connection, *keep)?;
+                Ok(CommandResult::AddedUp(added))
+            }
             WriterAction::Settle(..) | WriterAction::Refresh(_) => Ok(CommandResult::Done),
         }
     }
@@ -163,6 +168,9 @@ impl Writer {
             (WriterAction::RollUp(_, reply), CommandResult::RolledUp(is_written)) => {
                 let _ = reply.send(Ok(is_written));
             }
+            (WriterAction::AddUp(_, _, reply), CommandResult::AddedUp(count)) => {
+                let _ = reply.send(Ok(count));
+            }
             (action, _) => refuse(action, &gone()),
         }
     }
@@ -177,5 +185,6 @@ fn refuse(action: WriterAction, error: &StoreError) {
         WriterAction::Key(_, reply) => drop(reply.send(Err(error))),
         WriterAction::Prune(_, reply) => drop(reply.send(Err(error))),
         WriterAction::RollUp(_, reply) => drop(reply.send(Err(error))),
+        WriterAction::AddUp(_, _, reply) => drop(reply.send(Err(error))),
     }
 }
