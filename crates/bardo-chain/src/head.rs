@@ -9,7 +9,7 @@ use crate::hex;
 pub struct ChainHead {
     /// Number of the block.
     pub number: u64,
-    /// Its hash.
+    /// Hash of the block.
     pub hash: [u8; 32],
     /// Its time, in Unix seconds. Contracts compare deadlines with it.
     pub time_s: u64,

@@ -2,7 +2,7 @@
 //! and the settlement of claims.
 //!
 //! [`ChainReader`] asks several JSON-RPC endpoints and takes what enough of them agree on.
-//! [`ChainSender`] signs transactions of one account. [`Settler`] takes claims from what is owed to
+//! [`ChainSender`] signs transactions of one account. [`ClaimSettler`] takes claims from what is owed to
 //! what is booked; each step is durable before the next, so another process can go on at any point.
 //! An endpoint that does not answer has said nothing: that is [`ReadError::Unknown`], never a no.
 
@@ -20,5 +20,5 @@ pub use payer::PayerReads;
 pub use reader::{ChainReader, EndpointState, ReadError, ReaderTerms};
 pub use receipt::{ChainReceipt, TokenTransfer};
 pub use rpc::{RpcFuture, RpcTransport, RpcUnsent};
-pub use sender::{ChainSender, SendError, SenderTerms};
-pub use settler::{RequestEnds, SettledCounts, Settler, SettlerTerms};
+pub use sender::{ChainSender, SenderTerms, TransactionError};
+pub use settler::{ClaimSettler, RequestEnds, SettledCounts, SettlerTerms};

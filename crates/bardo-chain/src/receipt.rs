@@ -10,7 +10,7 @@ use crate::rpc::RpcCall;
 /// A transaction in a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainReceipt {
-    /// Its hash.
+    /// Hash of the transaction.
     pub transaction: [u8; 32],
     /// Whether it did what it was to do.
     pub succeeded: bool,

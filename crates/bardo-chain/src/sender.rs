@@ -35,7 +35,7 @@ pub struct ChainSender {
 
 /// Why there is no transaction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SendError {
+pub enum TransactionError {
     /// The call would fail on the chain.
     #[error("{0}")]
     Reverts(Revert),
@@ -106,7 +106,7 @@ impl ChainSender {
         to: Address,
         data: Vec<u8>,
         now_ms: u64,
-    ) -> Result<SettlementTransaction, SendError> {
+    ) -> Result<SettlementTransaction, TransactionError> {
         let gas = self.estimate(to, &data).await?;
         let (max_fee, tip) = self.fees().await?;
         let _one = self.making.lock().await;
@@ -139,7 +139,7 @@ impl ChainSender {
         to: Address,
         data: Vec<u8>,
         now_ms: u64,
-    ) -> Result<SettlementTransaction, SendError> {
+    ) -> Result<SettlementTransaction, TransactionError> {
         let gas = self.estimate(to, &data).await?;
         let (now_fee, now_tip) = self.fees().await?;
         // Nodes ask for an eighth more than the one before.
@@ -167,7 +167,7 @@ impl ChainSender {
         &self,
         nonce: u64,
         now_ms: u64,
-    ) -> Result<SettlementTransaction, SendError> {
+    ) -> Result<SettlementTransaction, TransactionError> {
         let (max_fee, tip) = self.fees().await?;
         self.set_gas_aside(nonce, TRANSFER_GAS, max_fee, now_ms)
             .await?;
@@ -202,7 +202,7 @@ impl ChainSender {
                 Err(failure) => Some(failure.to_string()),
             };
             if let Some(told) = told {
-                tracing::debug!(hash = %transaction.hash, %told, "an endpoint does not take a transaction");
+                tracing::debug!(hash = %transaction.hash, %told, "an endpoint refuses a transaction");
             }
         }
     }
@@ -256,7 +256,7 @@ impl ChainSender {
         }
     }
 
-    async fn estimate(&self, to: Address, data: &[u8]) -> Result<u64, SendError> {
+    async fn estimate(&self, to: Address, data: &[u8]) -> Result<u64, TransactionError> {
         let call = json!({
             "from": self.account(),
             "to": hex::of_bytes(to.as_slice()),
@@ -274,10 +274,10 @@ impl ChainSender {
                 Ok(gas.saturating_mul(5) / 4)
             }
             Some(Err(refusal)) => match &refusal.data {
-                Some(data) => Err(SendError::Reverts(Revert::decode(data))),
+                Some(data) => Err(TransactionError::Reverts(Revert::decode(data))),
                 // A node without money for the gas, or one that gives no reason.
                 None if refusal.message.contains("revert") => {
-                    Err(SendError::Reverts(Revert::Empty))
+                    Err(TransactionError::Reverts(Revert::Empty))
                 }
                 None => Err(ReadError::Unknown(refusal.to_string()).into()),
             },
@@ -286,17 +286,17 @@ impl ChainSender {
     }
 
     /// The most and the tip per gas, in wei.
-    async fn fees(&self) -> Result<(u128, u128), SendError> {
+    async fn fees(&self) -> Result<(u128, u128), TransactionError> {
         let base = self.reader.head().await?.base_fee;
         let max_fee = base.saturating_mul(2).saturating_add(LEAST_TIP);
         self.affordable(max_fee)?;
         Ok((max_fee, LEAST_TIP))
     }
 
-    fn affordable(&self, fee: u128) -> Result<(), SendError> {
+    fn affordable(&self, fee: u128) -> Result<(), TransactionError> {
         let max = self.terms.max_fee;
         match fee > max {
-            true => Err(SendError::TooDear { fee, max }),
+            true => Err(TransactionError::TooDear { fee, max }),
             false => Ok(()),
         }
     }
@@ -307,13 +307,13 @@ impl ChainSender {
         gas: u64,
         max_fee: u128,
         now_ms: u64,
-    ) -> Result<(), SendError> {
+    ) -> Result<(), TransactionError> {
         let wei = u128::from(gas).saturating_mul(max_fee);
         let budget = self.terms.gas_per_day;
         let set = self
             .claims
             .set_gas_aside(self.day(now_ms), nonce, wei, budget);
-        set.await?.map(drop).map_err(SendError::GasBudget)
+        set.await?.map(drop).map_err(TransactionError::GasBudget)
     }
 
     async fn count(&self, block: &str) -> Result<u64, ReadError> {
@@ -337,7 +337,7 @@ impl ChainSender {
     }
 
     /// Takes the next nonce, so that no other instance gets it.
-    async fn take_nonce(&self) -> Result<u64, SendError> {
+    async fn take_nonce(&self) -> Result<u64, TransactionError> {
         let name = self.nonce_name();
         let mined = self.mined_nonce().await?;
         for _ in 0..TRIES {
@@ -354,7 +354,7 @@ impl ChainSender {
                 return Ok(nonce);
             }
         }
-        Err(StoreError::Unavailable("too many nonces are taken at once".to_owned()).into())
+        Err(StoreError::Unavailable("too many instances want a nonce at once".to_owned()).into())
     }
 }
 

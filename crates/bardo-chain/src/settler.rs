@@ -17,7 +17,7 @@ use bardo_x402::verify::SettlementPlan;
 use tokio::time::Instant;
 
 use crate::reader::{ChainReader, ReadError};
-use crate::sender::{ChainSender, SendError};
+use crate::sender::{ChainSender, TransactionError};
 
 /// How claims are settled.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,7 @@ pub trait RequestEnds: Send + Sync {
 }
 
 /// Settles claims on a chain. Several may work on one store: each claim is leased to one.
-pub struct Settler {
+pub struct ClaimSettler {
     name: String,
     claims: ClaimBook,
     ledger: Arc<dyn Holds>,
@@ -90,7 +90,7 @@ const PAUSE: Duration = Duration::from_millis(40);
 /// How long a nonce may be the next and unused before it is filled.
 const GAP: Duration = Duration::from_secs(10);
 
-impl Settler {
+impl ClaimSettler {
     /// A settler of this name, which is unlike those of other instances.
     #[must_use]
     pub fn new(
@@ -280,7 +280,7 @@ impl Settler {
 
     /// Uses up a nonce that was given out and that no transaction has, since it holds up all later
     /// ones.
-    async fn fill_gap(&self, now_ms: u64) -> Result<(), SendError> {
+    async fn fill_gap(&self, now_ms: u64) -> Result<(), TransactionError> {
         let Some(next) = self.sender.next_nonce().await? else {
             return Ok(());
         };

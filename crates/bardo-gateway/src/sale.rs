@@ -22,7 +22,7 @@ use bardo_types::clock::{Clock, SystemClock};
 use bardo_types::ids::{AccountId, InvalidId, KeyId};
 
 use self::chain::RpcChain;
-use self::simulated::SimulatedChain;
+use self::simulated::SandboxChain;
 use crate::config::Config;
 use crate::stores::ProcessStores;
 
@@ -82,7 +82,7 @@ pub(crate) fn open(
     let claims = ClaimBook::new(Arc::clone(&stores.claims));
     let ledger: Arc<dyn Holds> = Arc::<dyn bardo_ledger::Ledger>::clone(&stores.ledger);
     let chain: Arc<dyn PaymentChain> = match sandbox {
-        true => Arc::new(SimulatedChain::new(
+        true => Arc::new(SandboxChain::new(
             claims.clone(),
             Arc::clone(&stores.ledger),
         )),

@@ -1,5 +1,6 @@
 //! `bardo-gateway serve`: from the command line to a running gateway, and down again.
 
+mod logging;
 mod signals;
 pub(crate) mod start;
 mod start_only;
@@ -19,6 +20,7 @@ use bardo_types::clock::{Clock as _, SystemClock};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use self::logging::start_logging;
 use self::signals::{Signals, quit};
 use self::start::{Announced, Listeners, announce, load};
 pub(crate) use self::start::{known_clients, no_provider};
@@ -289,24 +291,6 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliFailure> {
         .enable_all()
         .build()
         .map_err(|error| error.to_string().into())
-}
-
-fn start_logging(sandbox: bool) {
-    // In sandbox mode the log shows each request.
-    let usual = if sandbox {
-        "info,bardo::requests=debug"
-    } else {
-        "info"
-    };
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(usual));
-    let color = std::env::var_os("NO_COLOR").is_none()
-        && std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(color)
-        .try_init();
 }
 
 fn policy(

@@ -164,7 +164,7 @@ impl ProcessStores {
         Ok(count)
     }
 
-    /// Deletes claims that are over and whose payments ended before this Unix second.
+    /// Deletes claims that have ended and whose payments expired before this Unix second.
     pub(crate) async fn prune_claims(&self, before_s: u64) -> Result<u64, StoreError> {
         self.claims.prune_claims(before_s).await
     }

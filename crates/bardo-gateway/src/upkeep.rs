@@ -28,7 +28,7 @@ const FOLLOW: Duration = Duration::from_secs(1);
 const KEEPALIVE: Duration = Duration::from_secs(10);
 /// How often old receipts are deleted.
 const PRUNE: Duration = Duration::from_secs(3_600);
-/// How long a claim that is over outlives its payment.
+/// How long a claim outlives its expired payment.
 const KEEP_CLAIMS: Duration = Duration::from_secs(7 * 86_400);
 
 /// Looks after the stores, and watches for alerts, for as long as the process runs.
@@ -143,7 +143,7 @@ async fn prune(stores: ProcessStores, keep: Duration) {
         }
         let before_s = (SystemClock.now_ms() / 1_000).saturating_sub(KEEP_CLAIMS.as_secs());
         if let Err(error) = stores.prune_claims(before_s).await {
-            tracing::warn!(%error, "cannot delete claims that are over");
+            tracing::warn!(%error, "cannot delete old claims");
         }
     }
 }

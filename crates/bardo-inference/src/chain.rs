@@ -15,11 +15,11 @@ use crate::keystore::hex;
 use crate::seller::{Message, SellerLink};
 
 /// Reads from one server of a network.
-pub(crate) struct ChainReader {
+pub(crate) struct WalletReader {
     server: SellerLink,
 }
 
-impl ChainReader {
+impl WalletReader {
     /// Reads from the server at this address.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::book::SpendBook;
-use crate::chain::{ChainReader, decimal};
+use crate::chain::{WalletReader, decimal};
 use crate::cli::FindingArgs;
 use crate::payer::{self, OfferPayer, now_s};
 use crate::seller::{Message, SellerLink};
@@ -137,7 +137,7 @@ fn check_wallet(settings: &ProxySettings, list: &mut CheckList) -> Option<Addres
 }
 
 async fn check_balance(settings: &ProxySettings, account: Option<Address>, list: &mut CheckList) {
-    let chain = match ChainReader::new(&settings.rpc) {
+    let chain = match WalletReader::new(&settings.rpc) {
         Ok(chain) => chain,
         Err(error) => return list.fail("rpc", format!("{error:#}"), "--rpc https://…"),
     };

@@ -13,7 +13,7 @@ use bardo_x402::wire::{PaymentScheme, SettlementReceipt, TransferMethod, X402Ver
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
 use crate::book::{CapRefusal, PaymentEnd, SpendBook};
-use crate::chain::ChainReader;
+use crate::chain::WalletReader;
 
 /// Longest time for which a payment is signed, in seconds.
 const TIMEOUT_MAX_S: u64 = 600;
@@ -70,7 +70,7 @@ pub(crate) struct OfferPayer {
     pub(crate) schemes: Vec<PaymentScheme>,
     /// Hosts that an offer may name.
     hosts: Vec<String>,
-    chain: Option<ChainReader>,
+    chain: Option<WalletReader>,
 }
 
 /// The Unix time in seconds.
@@ -86,7 +86,7 @@ impl OfferPayer {
         tokens: Vec<PaymentToken>,
         schemes: Vec<PaymentScheme>,
         hosts: Vec<String>,
-        chain: Option<ChainReader>,
+        chain: Option<WalletReader>,
     ) -> Self {
         Self {
             signer,

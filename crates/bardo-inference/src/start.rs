@@ -10,7 +10,7 @@ use bardo_x402::wire::PaymentScheme;
 use tokio::net::TcpListener;
 
 use crate::book::SpendBook;
-use crate::chain::{ChainReader, decimal};
+use crate::chain::{WalletReader, decimal};
 use crate::cli::{PayerVerb, ProxyArgs, RunArgs, WalletVerb};
 use crate::doctor;
 use crate::exchange::Exchange;
@@ -99,7 +99,7 @@ async fn open(
     let guard = ProxyGuard::new(listener.local_addr()?.port()).context("make a token")?;
     let book = Arc::new(SpendBook::new(settings.caps, settings.state.clone()));
     let chain = match settings.schemes.contains(&PaymentScheme::Upto) {
-        true => Some(ChainReader::new(&settings.rpc)?),
+        true => Some(WalletReader::new(&settings.rpc)?),
         false => None,
     };
     let seller = SellerLink::new(endpoint, settings.timeout);
@@ -151,7 +151,7 @@ async fn wallet_verb(verb: WalletVerb) -> Result<u8> {
 async fn balance(settings: &ProxySettings) -> Result<String> {
     let address = wallet::address(settings)?;
     let account = address.parse().context("read the address of the wallet")?;
-    let chain = ChainReader::new(&settings.rpc)?;
+    let chain = WalletReader::new(&settings.rpc)?;
     let id = chain.chain_id().await?;
     let token = settings
         .tokens

@@ -34,7 +34,7 @@ pub struct Seller {
 }
 
 /// What a payment has to pay.
-pub(crate) struct Wanted {
+pub(crate) struct PricedItem {
     /// What quotes of it bind.
     pub(crate) digest: RequestDigest,
     /// The price at which it is offered now. Payments of version 1 repeat no quote, so they are
@@ -83,7 +83,7 @@ pub struct AdmittedPayment {
 /// Why a payment buys nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum PaymentRejection {
-    /// It does not pay the offer, or its payer cannot pay. Another payment may.
+    /// The payment does not pay the offer, or its payer cannot pay. Another payment may.
     #[error("{message}")]
     Refused {
         /// Code of the protocol.
@@ -185,7 +185,7 @@ impl Seller {
         payment: PresentedPayment,
         request: &SaleRequest<'_>,
     ) -> Result<ComparedPayment, PaymentRejection> {
-        let wanted = Wanted {
+        let wanted = PricedItem {
             digest: digest(request.task, request.dialect, request.body),
             price: request.price,
             bounds: self.terms.bounds,
@@ -197,7 +197,7 @@ impl Seller {
     pub(crate) fn compared(
         &self,
         payment: PresentedPayment,
-        wanted: &Wanted,
+        wanted: &PricedItem,
     ) -> Result<ComparedPayment, PaymentRejection> {
         let now_s = self.clock.now_ms() / 1_000;
         let version = payment.version();
@@ -243,7 +243,11 @@ impl Seller {
     }
 
     /// The requirement of `exact` at the price of now, for a payment of version 1.
-    fn current(&self, wanted: &Wanted, now_s: u64) -> Result<OfferedRequirement, PaymentRejection> {
+    fn current(
+        &self,
+        wanted: &PricedItem,
+        now_s: u64,
+    ) -> Result<OfferedRequirement, PaymentRejection> {
         let refused = |error: &dyn std::fmt::Display| {
             PaymentRejection::refused("invalid_payment_requirements", &error)
         };

@@ -13,7 +13,7 @@ use bardo_x402::quote::RequestDigest;
 use bardo_x402::wire::{PaymentResource, TransferMethod};
 
 use crate::admit::{
-    AdmittedPayment, ClaimTerms, ComparedPayment, PaymentRejection, Seller, Wanted,
+    AdmittedPayment, ClaimTerms, ComparedPayment, PaymentRejection, PricedItem, Seller,
 };
 use crate::offers::{ItemForSale, as_http};
 use crate::payment::PresentedPayment;
@@ -22,7 +22,7 @@ use crate::payment::PresentedPayment;
 pub struct DepositRequest<'a> {
     /// The account that gets it; `None`: that of the wallet that pays.
     pub account: Option<&'a AccountId>,
-    /// How much.
+    /// How much is paid in.
     pub amount: MicroUsd,
     /// The address that was asked.
     pub url: &'a str,
@@ -81,7 +81,7 @@ impl Seller {
         payment: PresentedPayment,
         deposit: &DepositRequest<'_>,
     ) -> Result<ComparedPayment, PaymentRejection> {
-        let wanted = Wanted {
+        let wanted = PricedItem {
             digest: deposit.digest(),
             price: Some(deposit.amount),
             bounds: self.terms.deposits,

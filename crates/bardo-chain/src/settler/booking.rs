@@ -4,9 +4,9 @@ use bardo_ledger::claims::{ClaimRecord, ClaimStage, ClaimStep, ServiceStage};
 use bardo_ledger::{End, Settle};
 use bardo_types::money::MicroUsd;
 
-use super::{Settler, Stopped};
+use super::{ClaimSettler, Stopped};
 
-impl Settler {
+impl ClaimSettler {
     /// Whether the settlement of a claim is still on the chain, and what follows.
     pub(super) async fn confirm(
         &self,

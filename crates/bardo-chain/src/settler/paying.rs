@@ -9,9 +9,9 @@ use bardo_x402::token::TokenAmount;
 use bardo_x402::verify::SettlementPlan;
 use bardo_x402::wire::TransferMethod;
 
-use super::{Settler, Stopped, id};
+use super::{ClaimSettler, Stopped, id};
 use crate::receipt::ChainReceipt;
-use crate::sender::SendError;
+use crate::sender::TransactionError;
 
 /// Blocks in which the transaction of somebody else is looked for: six hours of Base.
 const BLOCKS: u64 = 10_800;
@@ -20,7 +20,7 @@ const OVER_S: u64 = 120;
 /// Claims that are looked through for a nonce.
 const OPEN: u32 = 1_000;
 
-impl Settler {
+impl ClaimSettler {
     /// The first transaction of a claim, or why there is none.
     pub(super) async fn pay(&self, claim: &ClaimRecord, now_ms: u64) -> Result<ClaimStep, Stopped> {
         let plan = Self::plan(claim)?;
@@ -47,17 +47,17 @@ impl Settler {
         &self,
         claim: &ClaimRecord,
         plan: &SettlementPlan,
-        error: SendError,
+        error: TransactionError,
         now_ms: u64,
     ) -> Result<ClaimStep, Stopped> {
         match error {
-            SendError::Read(error) => Err(error.into()),
-            SendError::Store(error) => Err(error.into()),
-            SendError::GasBudget(_) | SendError::TooDear { .. } => {
+            TransactionError::Read(error) => Err(error.into()),
+            TransactionError::Store(error) => Err(error.into()),
+            TransactionError::GasBudget(_) | TransactionError::TooDear { .. } => {
                 tracing::warn!(id = %id(claim), %error, "a payment is settled later");
                 Ok(self.later(now_ms, &error.to_string()))
             }
-            SendError::Reverts(revert) => self.reverted(claim, plan, &revert, now_ms).await,
+            TransactionError::Reverts(revert) => self.reverted(claim, plan, &revert, now_ms).await,
         }
     }
 

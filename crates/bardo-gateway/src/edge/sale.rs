@@ -21,9 +21,6 @@ use crate::repeat::{self, IdempotencyOutcome};
 use crate::reply::Behind;
 use crate::sale::Sale;
 
-/// The kind of work of a path, and whether its body may overrule the dialect.
-type Work = (Task, bool);
-
 /// The payment that a request carries; `None` without one.
 pub(super) fn payment(headers: &HeaderMap) -> Result<Option<PresentedPayment>, Problem> {
     PresentedPayment::read(headers).map_err(|malformed| Problem::malformed_payment(&malformed))
@@ -52,7 +49,7 @@ impl Edge {
         &self,
         sale: &Sale,
         caller: &mut Caller,
-        work: Work,
+        work: (Task, bool),
         guest: Principal,
         head: &http::request::Parts,
         body: Incoming,
@@ -68,7 +65,7 @@ impl Edge {
     async fn guest_body<'a>(
         &self,
         caller: &mut Caller,
-        (task, detect): Work,
+        (task, detect): (Task, bool),
         guest: &Principal,
         head: &'a http::request::Parts,
         body: Incoming,
@@ -116,7 +113,7 @@ impl Edge {
         &self,
         sale: &Sale,
         caller: &mut Caller,
-        work: Work,
+        work: (Task, bool),
         payment: PresentedPayment,
         head: &http::request::Parts,
         body: Incoming,

@@ -80,6 +80,8 @@ data_operations! {
     Balance: "GET" "/v1/balance", "The balance of the caller's account", Read, &[];
     Usage: "GET" "/v1/usage", "Requests, tokens and costs of the caller's account", Read, &["by", "group_by", "from", "to"];
     Receipt: "GET" "/v1/receipts/{id}", "The receipt of one request", Read, &[];
+    Deposit: "POST" "/v1/deposits", "Pay into an account by x402; without a payment the answer is an offer", Change, &[];
+    Payment: "GET" "/v1/payments/{id}", "The state of a payment by x402", Open, &[];
     Events: "GET" "/v1/events", "Events of the account's requests, as they happen", Feed, &["events"];
     ShowCaps: "GET" "/v1/caps", "The caps of the caller's key", Read, &[];
     ChangeCaps: "POST" "/v1/caps", "Change the caps of the caller's key within their ranges", Change, &[];
@@ -109,6 +111,8 @@ impl DataOperation {
             ApiRoute::ExplainCache => Self::ExplainCache,
             ApiRoute::ChangeCaps => Self::ChangeCaps,
             ApiRoute::FlushCache => Self::FlushCache,
+            ApiRoute::Deposit => Self::Deposit,
+            ApiRoute::Payment(_) => Self::Payment,
             ApiRoute::Health => Self::Health,
             ApiRoute::OpenApi => Self::OpenApi,
             ApiRoute::Read(read) => match read {
@@ -166,6 +170,14 @@ pub(super) fn describe(operation: DataOperation, row: &DataRow) -> Value {
     }
     if operation == DataOperation::Health {
         responses["503"] = json!({ "description": "The gateway stops, or has not reached its store yet", "content": { json: any } });
+    }
+    let own: &[&str] = match operation {
+        DataOperation::Deposit => &["402", "409", "413"],
+        DataOperation::Payment => &["404", "503"],
+        _ => &[],
+    };
+    for status in own {
+        responses[*status] = json!({ "$ref": format!("#/components/responses/Refused{status}") });
     }
     let mut described = json!({
         "operationId": operation.name(),

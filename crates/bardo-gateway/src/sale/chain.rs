@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_chain::{
-    ChainReader, ChainSender, ReadError, ReaderTerms, RequestEnds, SenderTerms, Settler,
+    ChainReader, ChainSender, ClaimSettler, ReadError, ReaderTerms, RequestEnds, SenderTerms,
     SettlerTerms,
 };
 use bardo_ledger::claims::{AuthorizationKey, ClaimBook, ClaimRecord};
@@ -37,7 +37,7 @@ const WEI_OF_MICRO: u128 = 1_000_000_000_000;
 
 /// A chain behind JSON-RPC endpoints.
 pub(super) struct RpcChain {
-    settler: Settler,
+    settler: ClaimSettler,
 }
 
 impl RpcChain {
@@ -82,10 +82,10 @@ impl RpcChain {
             },
         );
         let ledger = Arc::clone(&stores.ledger);
-        let settler = Settler::new(
+        let settler = ClaimSettler::new(
             format!("settler-{}", crate::request_id::fresh()),
             (claims.clone(), Arc::<dyn Ledger>::clone(&ledger)),
-            Arc::new(Receipts(ledger)),
+            Arc::new(ReceiptEnds(ledger)),
             reader,
             sender,
             SettlerTerms {
@@ -115,9 +115,9 @@ impl RpcChain {
 }
 
 /// What receipts say of requests.
-struct Receipts(Arc<dyn Ledger>);
+struct ReceiptEnds(Arc<dyn Ledger>);
 
-impl RequestEnds for Receipts {
+impl RequestEnds for ReceiptEnds {
     fn used<'a>(
         &'a self,
         claim: &'a ClaimRecord,

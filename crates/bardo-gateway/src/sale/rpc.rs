@@ -81,7 +81,7 @@ impl RpcEndpoints {
         })?;
         let status = answer.status();
         let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
-        let body = body.map_err(|_| RpcUnsent::Unknown("the answer broke off".to_owned()))?;
+        let body = body.map_err(|_| RpcUnsent::Unknown("the connection closed".to_owned()))?;
         // Some endpoints say what is wrong with a status of 4xx and an answer of JSON-RPC.
         if status.is_server_error() || status == http::StatusCode::TOO_MANY_REQUESTS {
             return Err(RpcUnsent::Unknown(format!("status {}", status.as_u16())));

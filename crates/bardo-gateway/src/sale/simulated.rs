@@ -27,12 +27,12 @@ const PAUSE: Duration = Duration::from_millis(5);
 const OWNER: &str = "sandbox";
 
 /// A chain in this process. Its wallets are keys, have approved Permit2 and never run dry.
-pub(super) struct SimulatedChain {
+pub(super) struct SandboxChain {
     claims: ClaimBook,
     ledger: Arc<dyn Ledger>,
 }
 
-impl SimulatedChain {
+impl SandboxChain {
     pub(super) fn new(claims: ClaimBook, ledger: Arc<dyn Ledger>) -> Self {
         Self { claims, ledger }
     }
@@ -132,7 +132,7 @@ fn unknown(error: &StoreError) -> ChainUnknown {
     ChainUnknown(error.to_string())
 }
 
-impl PaymentChain for SimulatedChain {
+impl PaymentChain for SandboxChain {
     fn payer<'a>(
         &'a self,
         payment: &'a CheckedPayment,

@@ -15,7 +15,7 @@ use crate::sse::Caller;
 const SETTLER: &str = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 /// An account that is paid and has no key here.
 const PAY_TO: &str = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
-/// 10 USDC.
+/// The balance of a payer: 10 USDC.
 const RICH: u64 = 10_000_000;
 
 struct Shop {
@@ -171,6 +171,7 @@ fn a_used_nonce_is_refused_also_by_a_gateway_that_forgot_it() {
 #[test]
 fn money_that_is_withdrawn_before_the_settlement_is_a_debt_that_blocks() {
     let shop = Shop::open(json!({ "settlement_wait": "1s" }));
+    shop.sandbox.forget();
     shop.sandbox
         .fault("openrouter", &json!({ "kind": "delay_headers", "ms": 900 }));
     let request = shop.chat();
@@ -180,7 +181,9 @@ fn money_that_is_withdrawn_before_the_settlement_is_a_debt_that_blocks() {
         PaymentScheme::Upto,
     );
     let mut sent = paid(&request, &payment).open(shop.gateway.address);
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    eventually("the provider is called", || {
+        (!shop.sandbox.journal().is_empty()).then_some(())
+    });
     shop.node.empty(&shop.payer).expect("it is gone");
     let answer = sent.answer();
     shop.sandbox.heal();

@@ -44,7 +44,7 @@ pub(super) fn redis() -> Result<PathBuf, ServerError> {
         .ok_or(ServerError::Missing("redis-server"))
 }
 
-/// `anvil`.
+/// The program `anvil`.
 pub(super) fn anvil() -> Result<PathBuf, ServerError> {
     let mut places: Vec<PathBuf> = env::var_os("BARDO_TEST_ANVIL")
         .map(PathBuf::from)

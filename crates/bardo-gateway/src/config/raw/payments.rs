@@ -65,7 +65,7 @@ pub(crate) struct PaymentsConfig {
     /// The most gas per day (UTC) for settlements, in ETH.
     #[schemars(with = "f64")]
     pub(crate) max_gas_per_day_eth: serde_json::Number,
-    /// Address of the gateway as callers see it, for offers. Default: the `Host` that was asked.
+    /// Address of the gateway as callers see it, for offers. Default: the `Host` of the request.
     #[serde(default)]
     pub(crate) public_url: Option<String>,
 }
@@ -76,6 +76,6 @@ pub(crate) struct PaymentsConfig {
 pub(crate) enum RawPaymentScheme {
     /// Up to the signed amount, by Permit2.
     Upto,
-    /// The signed amount, by EIP-3009. What an answer leaves becomes credit of the wallet.
+    /// The signed amount, by EIP-3009. The unused part becomes credit of the wallet.
     Exact,
 }
