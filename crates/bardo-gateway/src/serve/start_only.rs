@@ -51,6 +51,7 @@ impl StartOnly {
                 shown(&written["telemetry"]["clickhouse"]),
             ),
             ("alerts", shown(&written["alerts"])),
+            ("payments", shown(&written["payments"])),
             (
                 "providers.blockrun.wallet_key",
                 shown(&written["providers"]["blockrun"]["wallet_key"]),
