@@ -14,6 +14,7 @@ mod receipt;
 mod rpc;
 mod sender;
 mod settler;
+mod view;
 
 pub use head::ChainHead;
 pub use payer::PayerReads;

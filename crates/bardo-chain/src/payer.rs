@@ -27,11 +27,7 @@ impl ChainReader {
     /// # Errors
     /// When too few endpoints agree.
     pub async fn payer(&self, payment: &CheckedPayment) -> Result<PayerReads, ReadError> {
-        // One endpoint agrees with itself about its newest block; several are asked for the same.
-        let block = match self.transport.endpoints() {
-            1 => json!("latest"),
-            _ => json!(hex::of_number(self.head().await?.number)),
-        };
+        let block = self.block().await?;
         let claim = payment.claim();
         let (payer, token) = (claim.payer, payment.token().address());
         let by_permit2 = payment.method() != TransferMethod::Exact;

@@ -20,7 +20,7 @@ pub(crate) use raw::{
     RawAuditMode, RawCacheScope, RawDomain, RawDurability, RawMinPFallback, RawPaymentScheme,
     RawRegime, RawServer, RefusedPhrasesConfig, SemanticCacheConfig, ServiceConfig, SharedConfig,
     StoreConfig, TelemetryConfig, VectorsConfig, WalletNetwork, WebhookConfig,
-    known_backend_beside, usd,
+    known_backend_beside, percent, usd,
 };
 #[cfg(feature = "embedder")]
 pub(crate) use raw::{RawPooling, RawVectorEngine, SemanticModelConfig};

@@ -3,6 +3,7 @@
 mod deposit;
 mod headers;
 mod health;
+mod identity;
 mod replies;
 mod sale;
 
@@ -188,6 +189,8 @@ impl Edge {
             }
             ApiRoute::Explain => self.explain(caller, head, body).await,
             ApiRoute::ExplainCache => self.explain_cache(caller, head, body).await,
+            ApiRoute::WalletKey => self.wallet_key(caller, head, body).await,
+            ApiRoute::LinkAgent => self.link_agent(caller, head, body).await,
             ApiRoute::Deposit => self.deposit(caller, head, body).await,
             ApiRoute::Payment(id) => self.payment(&id).await,
             ApiRoute::Health => Ok(self.health()),

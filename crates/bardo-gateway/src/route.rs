@@ -26,6 +26,10 @@ pub(crate) enum ApiRoute {
     ChangeCaps,
     /// The removal of stored answers of the caller's account.
     FlushCache,
+    /// A key for a wallet that signs for it.
+    WalletKey,
+    /// The link of a wallet with its agent.
+    LinkAgent,
     /// A deposit by x402.
     Deposit,
     /// The state of one payment.
@@ -110,6 +114,9 @@ pub(crate) fn route(method: &Method, path: &str) -> ApiRoute {
         "route/explain" if method == Method::POST => ApiRoute::Explain,
         "cache/explain" if method == Method::POST => ApiRoute::ExplainCache,
         "route/explain" | "cache/explain" => ApiRoute::WrongMethod("POST"),
+        "keys" if method == Method::POST => ApiRoute::WalletKey,
+        "identity/link" if method == Method::POST => ApiRoute::LinkAgent,
+        "keys" | "identity/link" => ApiRoute::WrongMethod("POST"),
         "deposits" if method == Method::POST => ApiRoute::Deposit,
         "deposits" => ApiRoute::WrongMethod("POST"),
         "models" if is_read(method) => ApiRoute::Read(ReadRoute::Models),

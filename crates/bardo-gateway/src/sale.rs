@@ -15,11 +15,11 @@ use std::time::Duration;
 use bardo_access::{PaidRequest, PayerTerms};
 use bardo_engine::{Payer, Principal};
 use bardo_ledger::claims::ClaimBook;
-use bardo_ledger::{Holds, Ledger};
+use bardo_ledger::{Holds, Ledger, StoreError};
 use bardo_providers::transport::Transport;
 use bardo_seller::{AdmittedPayment, ChainUnknown, ClaimedHolds, PaymentChain, SaleOffers, Seller};
 use bardo_types::clock::{Clock, SystemClock};
-use bardo_types::ids::{AccountId, InvalidId, KeyId};
+use bardo_types::ids::{AccountId, KeyId};
 
 use self::chain::RpcChain;
 use self::simulated::SandboxChain;
@@ -113,36 +113,47 @@ impl Sale {
     /// A caller without a key, who may look at offers.
     pub(crate) fn guest(&self, peer: IpAddr) -> Principal {
         let peer = peer.to_canonical();
-        let counted_as = KeyId::parse(&format!("guest:{peer}"));
-        self.principal(guest_account(), counted_as)
-    }
-
-    /// The payer of a request: the caller with its key, else the wallet.
-    pub(crate) fn payer(&self, payment: &AdmittedPayment, own: Option<Principal>) -> Principal {
-        let Some(own) = own else {
-            let account = payment.account();
-            let counted_as = KeyId::parse(account.as_str());
-            return self.principal(account, counted_as);
-        };
-        match own.payer {
-            Payer::Prepaid(terms) => Principal {
-                account: own.account,
-                payer: self.per_request(PayerTerms::clone(&terms)),
-            },
-            Payer::Owner => {
-                let counted_as = KeyId::parse(own.account.as_str());
-                self.principal(own.account, counted_as)
-            }
-        }
-    }
-
-    fn principal(&self, account: AccountId, counted_as: Result<KeyId, InvalidId>) -> Principal {
-        // An address is made of letters, digits, dots and colons.
-        let counted_as = counted_as.expect("an account or an address is an id");
+        let terms = PayerTerms::without_key(counted_as(&format!("guest:{peer}")));
         Principal {
-            account,
-            payer: self.per_request(PayerTerms::without_key(counted_as)),
+            account: guest_account(),
+            payer: self.per_request(terms),
         }
+    }
+
+    /// The payer of a request: the caller with its key, else the wallet, with the discount and the
+    /// account of the agent that it is linked with.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub(crate) async fn payer(
+        &self,
+        payment: &AdmittedPayment,
+        own: Option<Principal>,
+    ) -> Result<Principal, StoreError> {
+        let link = self.seller.link_of(payment.wallet()).await?;
+        let spread = link.as_ref().and_then(|link| self.seller.discount(link));
+        let spread = spread.map(|(_, spread)| spread);
+        let account = link.and_then(|link| link.account);
+        let (account, terms) = match own {
+            Some(Principal {
+                account,
+                payer: Payer::Prepaid(terms),
+            }) => (account, PayerTerms::clone(&terms)),
+            own => {
+                let own = own.map(|own| own.account);
+                let account = own.or(account).unwrap_or_else(|| payment.account());
+                let terms = PayerTerms::without_key(counted_as(account.as_str()));
+                (account, terms)
+            }
+        };
+        let terms = PayerTerms {
+            spread: spread.or(terms.spread),
+            ..terms
+        };
+        Ok(Principal {
+            account,
+            payer: self.per_request(terms),
+        })
     }
 
     fn per_request(&self, terms: PayerTerms) -> Payer {
@@ -153,6 +164,12 @@ impl Sale {
             ..terms
         }))
     }
+}
+
+/// The name under which the limits of a caller without a key are counted.
+fn counted_as(name: &str) -> KeyId {
+    // An address is made of letters, digits, dots and colons.
+    KeyId::parse(name).expect("an account or an address is an id")
 }
 
 /// The account of callers without a key. No money is ever booked on it.

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use bardo_ledger::claims::{AuthorizationKey, ClaimRecord};
-use bardo_x402::evm::SigningAccount;
+use bardo_x402::evm::{Address, SigningAccount};
 use bardo_x402::verify::{CheckedPayment, PayerState};
 
 /// The future that every method of a chain returns.
@@ -32,6 +32,19 @@ pub trait PaymentChain: Send + Sync {
         &'a self,
         payment: &'a CheckedPayment,
     ) -> ChainFuture<'a, Result<PayerFacts, ChainUnknown>>;
+
+    /// How an account signs: as a key, or as a contract that answers to this call (ERC-1271).
+    fn account(
+        &self,
+        account: Address,
+        signature_call: Vec<u8>,
+    ) -> ChainFuture<'_, Result<SigningAccount, ChainUnknown>>;
+
+    /// What contracts return to calls at one block; `None` for a call that reverts.
+    fn views(
+        &self,
+        calls: Vec<(Address, Vec<u8>)>,
+    ) -> ChainFuture<'_, Result<Vec<Option<Vec<u8>>>, ChainUnknown>>;
 
     /// Settles a claim that is due, and answers the claim as it is when the chain has decided, or
     /// when `wait` has passed. The settlement goes on after that.

@@ -1,8 +1,9 @@
 //! The terms of a sale: what is asked for, and how far a payer is trusted.
 
 use bardo_ledger::claims::{ClaimOrder, ExposureTerms};
-use bardo_types::money::MicroUsd;
+use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_x402::evm::Address;
+use bardo_x402::identity::AgentRegistry;
 use bardo_x402::quote::{CeilingBounds, Quote, QuoteKey, RequestDigest};
 use bardo_x402::token::{PaymentToken, TokenAmount};
 use bardo_x402::verify::PaymentWindow;
@@ -38,6 +39,8 @@ pub struct SaleTerms {
     pub minimum: MicroUsd,
     /// How much a payer may owe.
     pub exposure: ExposureTerms,
+    /// How agents prove who they are; `None`: they cannot.
+    pub identity: Option<IdentityTerms>,
     /// Milliseconds after which a request that says nothing is taken for dead.
     pub stale_ms: u64,
 }
@@ -89,4 +92,29 @@ impl SaleTerms {
         let requirement = quote.requirement(&self.token, self.max_timeout_s, text);
         requirement.filter(|_| is_offered)
     }
+}
+
+/// How agents prove who they are (ERC-8004), and the discount of their reputation.
+pub struct IdentityTerms {
+    /// Public origin of the gateway, which proofs name.
+    pub audience: String,
+    /// The identity registry whose agents are known.
+    pub registry: AgentRegistry,
+    /// The registry of feedback; without it no agent has a reputation.
+    pub reputation: Option<Address>,
+    /// The accounts whose feedback counts.
+    pub reviewers: Vec<Address>,
+    /// Discounts, the highest score first.
+    pub tiers: Vec<ReputationTier>,
+}
+
+/// A discount from a score on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReputationTier {
+    /// Name of the tier.
+    pub name: String,
+    /// The least score.
+    pub score: u64,
+    /// Addition to the costs of providers.
+    pub spread: BasisPoints,
 }

@@ -65,6 +65,8 @@ error_codes! {
     IdempotencyMismatch = "idempotency_mismatch", 422, Unprocessable;
     /// The outcome of the first request with the `Idempotency-Key` is unknown.
     IdempotencyUnknown = "idempotency_unknown", 409, Conflict;
+    /// The proof of an agent is refused.
+    IdentityRefused = "identity_refused", 401, Authentication;
     /// The account cannot pay for the request.
     InsufficientFunds = "insufficient_funds", 402, Payment;
     /// The request body is not JSON that the gateway accepts.

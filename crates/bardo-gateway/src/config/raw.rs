@@ -34,7 +34,7 @@ use self::catalog::CatalogConfig;
 pub(crate) use self::catalog::OwnerModelConfig;
 pub(crate) use self::check::{BACKENDS, known_backend_beside, usd};
 use self::inference::RawInference;
-pub(crate) use self::inference::{GeminiCaching, ModeName, ProviderMode, RawMinPFallback};
+pub(crate) use self::inference::{GeminiCaching, ModeName, ProviderMode, RawMinPFallback, percent};
 pub(crate) use self::payments::{PaymentsConfig, RawPaymentScheme};
 pub(crate) use self::price::PriceConfig;
 use self::privacy::Privacy;

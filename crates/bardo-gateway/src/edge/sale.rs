@@ -130,7 +130,8 @@ impl Edge {
         };
         let read = self.guest_body(caller, work, &guest, head, body).await?;
         let admitted = self.admit(sale, caller, &read, payment, guest).await?;
-        let principal = sale.payer(&admitted, own);
+        let payer = sale.payer(&admitted, own).await;
+        let principal = payer.map_err(|error| Problem::store_unavailable(&error))?;
         let account = principal.account.clone();
         self.engine.recall(&account, &read.body).await;
         let claimed = match key {

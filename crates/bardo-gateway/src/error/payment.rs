@@ -2,12 +2,13 @@
 
 use bardo_engine::PaymentRequirement;
 use bardo_ledger::claims::{ClaimStage, ServiceStage};
-use bardo_seller::{MalformedPayment, PaymentRejection};
+use bardo_seller::{IdentityRejection, MalformedPayment, PaymentRejection};
 use bardo_types::error_code::ErrorCode;
 use bardo_types::money::MicroUsd;
 use bardo_x402::wire::SettlementReceipt;
 
 use super::Problem;
+use crate::operator::OperatorError;
 
 /// Milliseconds after which a chain or store that did not answer is worth another try.
 const AGAIN_MS: u64 = 1_000;
@@ -105,6 +106,39 @@ impl Problem {
     /// A deposit that cannot be taken.
     pub(crate) fn bad_deposit(message: String) -> Self {
         Self::new(ErrorCode::InvalidRequest, message).param("amount_usd")
+    }
+
+    /// A proof of an agent is not accepted.
+    pub(crate) fn identity(rejection: &IdentityRejection) -> Self {
+        match rejection {
+            IdentityRejection::Closed | IdentityRejection::Malformed(_) => {
+                Self::bad_identity(rejection.to_string())
+            }
+            IdentityRejection::Refused(_)
+            | IdentityRejection::Replayed
+            | IdentityRejection::NoAuthority(_) => {
+                Self::new(ErrorCode::IdentityRefused, rejection.to_string()).for_good()
+            }
+            IdentityRejection::Unknown(_) => {
+                tracing::warn!(%rejection, "an agent is not proven");
+                let message = "the agent cannot be proven now, because the chain does not answer";
+                Self::new(ErrorCode::PaymentPending, message).retry_after(AGAIN_MS)
+            }
+            IdentityRejection::Store(error) => Self::store_unavailable(error),
+        }
+    }
+
+    /// A signed request cannot be carried out.
+    pub(crate) fn bad_identity(message: String) -> Self {
+        Self::new(ErrorCode::InvalidRequest, message)
+    }
+
+    /// An action of operators failed on behalf of a wallet.
+    pub(crate) fn of_operator(error: &OperatorError) -> Self {
+        match error {
+            OperatorError::Unavailable(_) => Self::store_unavailable(error),
+            error => Self::bad_identity(error.to_string()),
+        }
     }
 
     /// There is no such payment.

@@ -16,6 +16,7 @@ use bardo_types::clock::{Clock as _, SystemClock};
 use bardo_types::money::MicroUsd;
 use bardo_types::secret::Secret;
 use bardo_x402::authorization::{PERMIT2, UPTO_PROXY};
+use bardo_x402::evm::{Address, SigningAccount};
 use bardo_x402::verify::CheckedPayment;
 
 use super::charges;
@@ -150,6 +151,28 @@ impl PaymentChain for RpcChain {
                 account: read.account,
                 state: read.state,
             })
+        })
+    }
+
+    fn account(
+        &self,
+        account: Address,
+        signature_call: Vec<u8>,
+    ) -> ChainFuture<'_, Result<SigningAccount, ChainUnknown>> {
+        Box::pin(async move {
+            let reader = self.settler.reader();
+            let read = reader.account(account, &signature_call).await;
+            read.map_err(|error| unknown(&error))
+        })
+    }
+
+    fn views(
+        &self,
+        calls: Vec<(Address, Vec<u8>)>,
+    ) -> ChainFuture<'_, Result<Vec<Option<Vec<u8>>>, ChainUnknown>> {
+        Box::pin(async move {
+            let read = self.settler.reader().views(&calls).await;
+            read.map_err(|error| unknown(&error))
         })
     }
 

@@ -11,7 +11,7 @@ use bardo_ledger::{Ledger, StoreError};
 use bardo_seller::{ChainFuture, ChainUnknown, PayerFacts, PaymentChain};
 use bardo_types::clock::{Clock as _, SystemClock};
 use bardo_types::money::MicroUsd;
-use bardo_x402::evm::{SigningAccount, U256, keccak256};
+use bardo_x402::evm::{Address, SigningAccount, U256, keccak256};
 use bardo_x402::verify::{CheckedPayment, PayerState};
 use tokio::time::Instant;
 
@@ -157,6 +157,22 @@ impl PaymentChain for SandboxChain {
                 },
             })
         })
+    }
+
+    fn account(
+        &self,
+        _account: Address,
+        _signature_call: Vec<u8>,
+    ) -> ChainFuture<'_, Result<SigningAccount, ChainUnknown>> {
+        Box::pin(std::future::ready(Ok(SigningAccount::Key)))
+    }
+
+    fn views(
+        &self,
+        calls: Vec<(Address, Vec<u8>)>,
+    ) -> ChainFuture<'_, Result<Vec<Option<Vec<u8>>>, ChainUnknown>> {
+        // There are no contracts on it.
+        Box::pin(std::future::ready(Ok(vec![None; calls.len()])))
     }
 
     fn settle<'a>(

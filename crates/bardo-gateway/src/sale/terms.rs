@@ -1,14 +1,15 @@
 //! The terms of the sale, from the configuration.
 
 use bardo_ledger::claims::{ClaimOrder, ExposureTerms};
-use bardo_seller::SaleTerms;
+use bardo_seller::{IdentityTerms, ReputationTier, SaleTerms};
 use bardo_types::money::MicroUsd;
 use bardo_x402::evm::{Address, Signer};
+use bardo_x402::identity::AgentRegistry;
 use bardo_x402::quote::{CeilingBounds, QuoteKey};
 use bardo_x402::token::{PaymentToken, TokenAmount};
 use bardo_x402::wire::TransferMethod;
 
-use crate::config::{Config, PaymentsConfig, RawPaymentScheme, WalletNetwork, usd};
+use crate::config::{Config, PaymentsConfig, RawPaymentScheme, WalletNetwork, percent, usd};
 
 /// A public test key, which no chain has money for. It settles simulated payments.
 const SIMULATED: &str = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
@@ -94,6 +95,7 @@ pub(super) fn of(config: &Config, sandbox: bool) -> Result<SaleTerms, String> {
             open_max: payments.max_open,
             admits_debtors: false,
         },
+        identity: identity(payments)?,
         stale_ms: (longest_s + SETTLE_S) * 1_000,
     })
 }
@@ -121,4 +123,37 @@ fn address(text: &str) -> Result<Address, String> {
     address
         .filter(|address| *address != Address::ZERO)
         .ok_or_else(|| "`payments.pay_to` must be an address: 0x and 40 hex digits".to_owned())
+}
+
+/// The proofs of agents; they name the public address of the gateway, so it has to be known.
+fn identity(payments: &PaymentsConfig) -> Result<Option<IdentityTerms>, String> {
+    let registry = AgentRegistry::parse(&payments.identity_registry).ok_or_else(|| {
+        "`payments.identity_registry` must be such as eip155:8453:0x8004a169fb4a3325136eb29fa0ceb6d2e539a432, in lower case"
+            .to_owned()
+    })?;
+    let account = |place: &str, text: &str| -> Result<Address, String> {
+        text.parse()
+            .map_err(|_| format!("`payments.{place}` must be an address: 0x and 40 hex digits"))
+    };
+    let reputation = account("reputation_registry", &payments.reputation_registry)?;
+    let reviewers = payments.reviewers.iter();
+    let reviewers: Result<Vec<_>, _> = reviewers.map(|text| account("reviewers", text)).collect();
+    let tiers = payments.reputation_tiers.iter().enumerate();
+    let tiers = tiers.map(|(index, tier)| {
+        let place = format!("payments.reputation_tiers[{index}].spread_pct");
+        Ok(ReputationTier {
+            name: tier.name.clone(),
+            score: tier.score,
+            spread: percent(&place, &tier.spread_pct)?,
+        })
+    });
+    let tiers: Vec<_> = tiers.collect::<Result<_, String>>()?;
+    let reviewers = reviewers?;
+    Ok(payments.public_url.as_ref().map(|url| IdentityTerms {
+        audience: url.trim_end_matches('/').to_owned(),
+        registry,
+        reputation: Some(reputation),
+        reviewers,
+        tiers,
+    }))
 }

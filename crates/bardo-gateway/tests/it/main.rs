@@ -6,6 +6,7 @@
 )]
 
 mod access;
+mod agents;
 mod backends;
 mod bad_input;
 mod caching;

@@ -29,6 +29,10 @@ impl ChainNode {
     pub const USDC: &'static str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
     /// Permit2, on all chains.
     pub const PERMIT2: &'static str = "0x000000000022D473030F116dDEE9F6B43aC78BA3";
+    /// The identity registry of agents on Base (ERC-8004).
+    pub const IDENTITY_REGISTRY: &'static str = "0x8004A169FB4a3325136EB29fA0ceB6D2e539a432";
+    /// The registry of feedback on agents on Base (ERC-8004).
+    pub const REPUTATION_REGISTRY: &'static str = "0x8004BAa17C55a88189AE136b182e5fdA19dE9b63";
     /// The proxy of x402's scheme `upto`, on all chains.
     pub const UPTO_PROXY: &'static str = "0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002";
 
@@ -129,6 +133,16 @@ impl ChainNode {
         self.as_account(account, Self::USDC, &data)
     }
 
+    /// Registers an agent with its owner and a number of good reviews, in both registries.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub fn register(&self, agent: u64, owner: &str, reviews: u64) -> Result<(), ServerError> {
+        let data = format!("0x9a8434e5{agent:064x}{}{reviews:064x}", word(owner));
+        self.send(MINTER, Self::IDENTITY_REGISTRY, &data)?;
+        self.send(MINTER, Self::REPUTATION_REGISTRY, &data)
+    }
+
     /// Sends all USDC of an account away.
     ///
     /// # Errors
@@ -201,6 +215,8 @@ impl ChainNode {
             (Self::USDC, "MiniUSDC", empty.as_str()),
             (Self::PERMIT2, "MiniPermit2", ""),
             (Self::UPTO_PROXY, "MiniUptoProxy", ""),
+            (Self::IDENTITY_REGISTRY, "MiniRegistry", ""),
+            (Self::REPUTATION_REGISTRY, "MiniRegistry", ""),
         ] {
             let code = code[name].as_str().unwrap_or_default();
             self.place(address, &format!("{code}{arguments}"))?;

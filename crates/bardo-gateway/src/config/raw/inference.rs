@@ -225,17 +225,21 @@ impl RawInference {
     /// # Errors
     /// If it is negative, above 900 %, or has more than two decimals.
     pub(crate) fn spread(&self) -> Result<BasisPoints, String> {
-        let hundredths = MicroUsd::from_usd(&self.spread_pct.to_string())
-            .ok()
-            .map(MicroUsd::get)
-            .filter(|micro| micro % 10_000 == 0)
-            .and_then(|micro| u32::try_from(micro / 10_000).ok())
-            .and_then(BasisPoints::new);
-        hundredths.ok_or_else(|| {
-            format!(
-                "`inference.spread_pct` must be a percentage from 0 to 900 with at most two decimals, not {}",
-                self.spread_pct
-            )
-        })
+        percent("inference.spread_pct", &self.spread_pct)
     }
+}
+
+/// A spread from a percentage.
+pub(crate) fn percent(place: &str, number: &serde_json::Number) -> Result<BasisPoints, String> {
+    let hundredths = MicroUsd::from_usd(&number.to_string())
+        .ok()
+        .map(MicroUsd::get)
+        .filter(|micro| micro % 10_000 == 0)
+        .and_then(|micro| u32::try_from(micro / 10_000).ok())
+        .and_then(BasisPoints::new);
+    hundredths.ok_or_else(|| {
+        format!(
+            "`{place}` must be a percentage from 0 to 900 with at most two decimals, not {number}"
+        )
+    })
 }

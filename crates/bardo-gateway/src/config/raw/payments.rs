@@ -65,7 +65,18 @@ pub(crate) struct PaymentsConfig {
     /// The most gas per day (UTC) for settlements, in ETH.
     #[schemars(with = "f64")]
     pub(crate) max_gas_per_day_eth: serde_json::Number,
-    /// Address of the gateway as callers see it, for offers. Default: the `Host` of the request.
+    /// Identity registry of agents, as `eip155:<chain>:<address>` in lower case (ERC-8004).
+    pub(crate) identity_registry: String,
+    /// Registry of feedback on agents.
+    pub(crate) reputation_registry: String,
+    /// Accounts whose feedback counts for the reputation of an agent.
+    #[serde(default)]
+    pub(crate) reviewers: Vec<String>,
+    /// Spreads of wallets that are linked with an agent, by its reputation.
+    #[serde(default)]
+    pub(crate) reputation_tiers: Vec<ReputationTierConfig>,
+    /// Address of the gateway as callers see it, for offers and agent proofs. Default for offers:
+    /// the `Host` of the request.
     #[serde(default)]
     pub(crate) public_url: Option<String>,
 }
@@ -78,4 +89,17 @@ pub(crate) enum RawPaymentScheme {
     Upto,
     /// The signed amount, by EIP-3009. The unused part becomes credit of the wallet.
     Exact,
+}
+
+/// A spread from a reputation on.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReputationTierConfig {
+    /// Name of the tier.
+    pub(crate) name: String,
+    /// The least reputation.
+    pub(crate) score: u64,
+    /// Addition to the costs of providers, in percent.
+    #[schemars(with = "f64")]
+    pub(crate) spread_pct: serde_json::Number,
 }
