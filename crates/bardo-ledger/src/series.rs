@@ -1,8 +1,9 @@
 //! Series: figures of receipts per minute, hour and day, so that a chart scans no receipts.
 //!
-//! A store rolls receipts up in steps of its own, beside the requests: a step reads receipts after a
-//! watermark, adds them to a [`RollUp`], and writes its rows and the new watermark in one
-//! transaction. A crash loses nothing, and nothing is counted twice.
+//! A store rolls receipts up in steps of its own, beside the requests: a step takes the receipts after
+//! a watermark, adds them to a [`RollUp`], and writes its rows and the new watermark in one
+//! transaction. It reads them, or the store added them up when it wrote them. A crash loses nothing,
+//! and nothing is counted twice.
 
 mod facts;
 mod figures;
