@@ -30,9 +30,9 @@ impl ChainNode {
     /// Permit2, on all chains.
     pub const PERMIT2: &'static str = "0x000000000022D473030F116dDEE9F6B43aC78BA3";
     /// The identity registry of agents on Base (ERC-8004).
-    pub const IDENTITY_REGISTRY: &'static str = "0x8004A169FB4a3325136EB29fA0ceB6D2e539a432";
+    const IDENTITY_REGISTRY: &'static str = "0x8004A169FB4a3325136EB29fA0ceB6D2e539a432";
     /// The registry of feedback on agents on Base (ERC-8004).
-    pub const REPUTATION_REGISTRY: &'static str = "0x8004BAa17C55a88189AE136b182e5fdA19dE9b63";
+    const REPUTATION_REGISTRY: &'static str = "0x8004BAa17C55a88189AE136b182e5fdA19dE9b63";
     /// The proxy of x402's scheme `upto`, on all chains.
     pub const UPTO_PROXY: &'static str = "0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002";
 
