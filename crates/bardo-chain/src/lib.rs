@@ -15,11 +15,13 @@ mod rpc;
 mod sender;
 mod settler;
 mod view;
+mod watcher;
 
 pub use head::ChainHead;
 pub use payer::PayerReads;
 pub use reader::{ChainReader, EndpointState, ReadError, ReaderTerms};
-pub use receipt::{ChainReceipt, TokenTransfer};
+pub use receipt::{ChainReceipt, TokenTransfer, UsedAuthorization};
 pub use rpc::{RpcFuture, RpcTransport, RpcUnsent};
 pub use sender::{ChainSender, SenderTerms, TransactionError};
 pub use settler::{ClaimSettler, RequestEnds, SettledCounts, SettlerTerms};
+pub use watcher::{TransferWatcher, WatchError, WatcherTerms};

@@ -22,6 +22,19 @@ pub struct ChainReceipt {
     pub cost: u128,
     /// The transfers of tokens in it.
     pub transfers: Vec<TokenTransfer>,
+    /// The authorizations of transfers that it used (ERC-3009).
+    pub authorizations: Vec<UsedAuthorization>,
+}
+
+/// An authorization that a transaction used, as the token logged it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsedAuthorization {
+    /// The contract of the token.
+    pub token: [u8; 20],
+    /// The account that signed it.
+    pub authorizer: [u8; 20],
+    /// The nonce that it chose.
+    pub nonce: [u8; 32],
 }
 
 /// A transfer of tokens, as its contract logged it.
@@ -51,6 +64,7 @@ impl ChainReceipt {
             block_hash: hex::word(&receipt["blockHash"])?,
             cost: gas.saturating_mul(price),
             transfers: logs.iter().filter_map(TokenTransfer::read).collect(),
+            authorizations: logs.iter().filter_map(UsedAuthorization::read).collect(),
         })
     }
 
@@ -64,25 +78,41 @@ impl ChainReceipt {
     }
 }
 
+/// The account in a topic of a log.
+fn account(topic: &Value) -> Option<[u8; 20]> {
+    let word: [u8; 32] = hex::word(topic)?;
+    word[12..].try_into().ok()
+}
+
+/// The three topics of a log of this kind.
+fn topics(log: &Value, kind: B256) -> Option<(&Value, &Value)> {
+    let topics = log["topics"].as_array()?;
+    let [found, second, third] = topics.as_slice() else {
+        return None;
+    };
+    (B256::from(hex::word::<32>(found)?) == kind).then_some((second, third))
+}
+
 impl TokenTransfer {
-    fn read(log: &Value) -> Option<Self> {
-        let topics = log["topics"].as_array()?;
-        let [kind, from, to] = topics.as_slice() else {
-            return None;
-        };
-        let account = |topic: &Value| -> Option<[u8; 20]> {
-            let word: [u8; 32] = hex::word(topic)?;
-            word[12..].try_into().ok()
-        };
-        if B256::from(hex::word::<32>(kind)?) != calls::TRANSFER_LOG {
-            return None;
-        }
+    pub(crate) fn read(log: &Value) -> Option<Self> {
+        let (from, to) = topics(log, calls::TRANSFER_LOG)?;
         Some(Self {
             token: hex::word(&log["address"])?,
             from: account(from)?,
             to: account(to)?,
             value: U256::from_be_bytes(hex::word::<32>(&log["data"])?),
             log_index: u32::try_from(hex::number(&log["logIndex"])?).ok()?,
+        })
+    }
+}
+
+impl UsedAuthorization {
+    fn read(log: &Value) -> Option<Self> {
+        let (authorizer, nonce) = topics(log, calls::AUTHORIZATION_USED_LOG)?;
+        Some(Self {
+            token: hex::word(&log["address"])?,
+            authorizer: account(authorizer)?,
+            nonce: hex::word(nonce)?,
         })
     }
 }
@@ -159,18 +189,48 @@ impl ChainReader {
             "fromBlock": hex::of_number(head.saturating_sub(blocks)),
             "toBlock": hex::of_number(head),
         });
+        let logs = self.logs(filter).await?;
+        Ok(logs
+            .first()
+            .and_then(|log| hex::word(&log["transactionHash"])))
+    }
+
+    /// The logs of a filter (`eth_getLogs`).
+    ///
+    /// # Errors
+    /// When too few endpoints agree.
+    pub(crate) async fn logs(&self, filter: Value) -> Result<Vec<Value>, ReadError> {
         let call = RpcCall {
             compared: transactions,
             ..RpcCall::new("eth_getLogs", json!([filter]))
         };
         let answers = self.agreed(&[call]).await?;
-        let logs = match answers.into_iter().next() {
-            Some(Ok(Value::Array(logs))) => logs,
-            Some(Err(refusal)) => return Err(ReadError::Unknown(refusal.to_string())),
-            _ => return Err(ReadError::Unknown("logs cannot be read".to_owned())),
+        match answers.into_iter().next() {
+            Some(Ok(Value::Array(logs))) => Ok(logs),
+            Some(Err(refusal)) => Err(ReadError::Unknown(refusal.to_string())),
+            _ => Err(ReadError::Unknown("logs cannot be read".to_owned())),
+        }
+    }
+
+    /// The hash of a block; `None` where the chain has none of this number.
+    ///
+    /// # Errors
+    /// When too few endpoints agree.
+    pub(crate) async fn block_hash(&self, block: u64) -> Result<Option<[u8; 32]>, ReadError> {
+        let call = RpcCall {
+            compared: |block| block["hash"].clone(),
+            ..RpcCall::new(
+                "eth_getBlockByNumber",
+                json!([hex::of_number(block), false]),
+            )
         };
-        Ok(logs
-            .first()
-            .and_then(|log| hex::word(&log["transactionHash"])))
+        let answers = self.agreed(&[call]).await?;
+        match answers.into_iter().next() {
+            Some(Ok(Value::Null)) => Ok(None),
+            Some(Ok(block)) => hex::word(&block["hash"])
+                .map(Some)
+                .ok_or_else(|| ReadError::Unknown("a block cannot be read".to_owned())),
+            _ => Err(ReadError::Unknown("a block cannot be read".to_owned())),
+        }
     }
 }

@@ -84,19 +84,6 @@ impl ChainSender {
         self.signer.address()
     }
 
-    /// The balance of the account, in wei.
-    ///
-    /// # Errors
-    /// When the chain does not answer.
-    pub async fn balance(&self) -> Result<U256, ReadError> {
-        let call = RpcCall::new("eth_getBalance", json!([self.account(), "latest"]));
-        let answers = self.reader.agreed(&[call]).await?;
-        let balance = answers.into_iter().next().and_then(Result::ok);
-        let balance = balance.as_ref().and_then(hex::wide);
-        let balance = balance.ok_or_else(|| unread("balance"))?;
-        Ok(U256::from(balance))
-    }
-
     /// A signed transaction for a call, with a nonce of its own. Nothing is sent.
     ///
     /// # Errors

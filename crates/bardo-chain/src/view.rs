@@ -58,6 +58,21 @@ impl ChainReader {
             .collect())
     }
 
+    /// The balance of an account, in wei.
+    ///
+    /// # Errors
+    /// When too few endpoints agree.
+    pub async fn ether(&self, account: Address) -> Result<u128, ReadError> {
+        let block = self.block().await?;
+        let params = json!([hex::of_bytes(account.as_slice()), block]);
+        let answers = self
+            .agreed(&[RpcCall::new("eth_getBalance", params)])
+            .await?;
+        let balance = answers.into_iter().next().and_then(Result::ok);
+        let balance = balance.as_ref().and_then(hex::wide);
+        balance.ok_or_else(|| ReadError::Unknown("the balance cannot be read".to_owned()))
+    }
+
     /// The block for reads that belong together. One endpoint agrees with itself about its newest
     /// block; several must read the same.
     pub(crate) async fn block(&self) -> Result<Value, ReadError> {

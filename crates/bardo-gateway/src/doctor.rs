@@ -4,6 +4,7 @@
 mod clients;
 mod http_date;
 mod machine;
+mod payments;
 mod providers;
 mod store;
 
@@ -115,6 +116,7 @@ pub(crate) fn examine(
     let folder = stores::data_folder(common.data_dir.as_deref());
     if let Some(config) = &config {
         all.extend(runtime()?.block_on(providers::check(config, offline)));
+        all.extend(runtime()?.block_on(payments::check(config, offline)));
         all.extend(runtime()?.block_on(machine::ports(config)));
         all.extend(store::check(common, config, folder.as_deref().ok()));
     }

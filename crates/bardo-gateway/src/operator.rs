@@ -10,6 +10,7 @@ mod usage;
 use std::sync::Arc;
 
 use bardo_access::{KeyError, KeyStore, PresentedKey};
+use bardo_ledger::claims::ClaimStore;
 use bardo_ledger::{Ledger, LedgerRefusal, StoreError};
 use bardo_types::clock::Clock;
 use bardo_types::ids::{AccountId, KeyId};
@@ -27,6 +28,8 @@ pub(crate) use usage::{FoundReceipt, ReceiptSums};
 pub(crate) struct Operator {
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) keys: Arc<dyn KeyStore>,
+    /// Claims on signed payments.
+    pub(crate) claims: Arc<dyn ClaimStore>,
     pub(crate) clock: Arc<dyn Clock>,
     /// Time for which series are stored.
     pub(crate) series: SeriesSpans,

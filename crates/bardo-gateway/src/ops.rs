@@ -163,6 +163,7 @@ impl Ops {
                 self.metrics.backends(&backends.gauges());
                 self.metrics.caches(&caches::gauges(&self.edge.engine));
                 self.metrics.show_prompt_caches(SystemClock.now_ms());
+                self.show_sales().await;
                 text_reply(self.metrics.encode(&self.gauges().await), OPENMETRICS)
             }
             _ if path.starts_with("/admin/") => self.admin(&head, &path, body).await,
@@ -322,6 +323,15 @@ impl Ops {
         )
     }
 
+    /// Takes in where payments of callers are; a store that is slow leaves the last figures.
+    async fn show_sales(&self) {
+        if let Some(sale) = &self.edge.sale
+            && let Ok(Ok(gauges)) = tokio::time::timeout(STORE_PATIENCE, sale.gauges()).await
+        {
+            self.metrics.sales(&gauges);
+        }
+    }
+
     async fn gauges(&self) -> Gauges {
         let health = self.edge.engine.circuits();
         let open = || {
@@ -352,6 +362,7 @@ impl Ops {
         json!({
             "version": env!("CARGO_PKG_VERSION"),
             "shared": shared.map(|shared| json!({ "mode": shared.mode() })),
+            "payments": self.edge.sale.as_ref().map(|sale| sale.status()),
             "sandbox": snapshot.sandbox,
             "draining": self.edge.draining.load(Ordering::Relaxed),
             "config": { "file": status.config_file, "hash": status.config_hash, "reload_error": status.reload_error,

@@ -4,6 +4,7 @@
 mod chain;
 mod charges;
 mod debts;
+mod probe;
 mod rpc;
 mod simulated;
 mod terms;
@@ -14,18 +15,21 @@ use std::time::Duration;
 
 use bardo_access::{PaidRequest, PayerTerms};
 use bardo_engine::{Payer, Principal};
-use bardo_ledger::claims::ClaimBook;
+use bardo_ledger::claims::{ClaimBook, ClaimStage};
 use bardo_ledger::{Holds, Ledger, StoreError};
 use bardo_providers::transport::Transport;
 use bardo_seller::{AdmittedPayment, ChainUnknown, ClaimedHolds, PaymentChain, SaleOffers, Seller};
+use bardo_telemetry::SaleGauges;
 use bardo_types::clock::{Clock, SystemClock};
 use bardo_types::ids::{AccountId, KeyId};
+use serde_json::{Value, json};
 
 use self::chain::RpcChain;
 use self::simulated::SandboxChain;
 use crate::config::Config;
 use crate::stores::ProcessStores;
 
+pub(crate) use self::probe::ChainProbe;
 pub(crate) use self::terms::check;
 
 /// What the edge and the engine need to sell requests.
@@ -33,6 +37,8 @@ pub(crate) struct Sale {
     pub(crate) seller: Seller,
     pub(crate) holds: Arc<ClaimedHolds>,
     pub(crate) chain: Arc<dyn PaymentChain>,
+    /// The chain, where it is a real one.
+    rpc: Option<Arc<RpcChain>>,
     /// Longest time that a whole answer waits for its settlement.
     pub(crate) wait: Duration,
     /// Address of the gateway as callers see it.
@@ -81,18 +87,18 @@ pub(crate) fn open(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let claims = ClaimBook::new(Arc::clone(&stores.claims));
     let ledger: Arc<dyn Holds> = Arc::<dyn bardo_ledger::Ledger>::clone(&stores.ledger);
-    let chain: Arc<dyn PaymentChain> = match sandbox {
-        true => Arc::new(SandboxChain::new(
+    let rpc = match sandbox {
+        true => None,
+        false => Some(Arc::new(RpcChain::open(
+            config, stores, &claims, transport, &terms,
+        )?)),
+    };
+    let chain: Arc<dyn PaymentChain> = match &rpc {
+        Some(rpc) => Arc::clone(rpc) as Arc<dyn PaymentChain>,
+        None => Arc::new(SandboxChain::new(
             claims.clone(),
             Arc::clone(&stores.ledger),
         )),
-        false => Arc::new(RpcChain::open(
-            config,
-            stores,
-            &claims,
-            transport,
-            &terms.token,
-        )?),
     };
     let holds = ClaimedHolds::new(ledger, claims.clone(), Arc::clone(&clock));
     let holds = Arc::new(holds);
@@ -103,6 +109,7 @@ pub(crate) fn open(
         seller,
         holds,
         chain,
+        rpc,
         wait: payments.settlement_wait.0,
         public_url: payments.public_url.clone(),
     };
@@ -110,6 +117,61 @@ pub(crate) fn open(
 }
 
 impl Sale {
+    /// Refuses a chain that is not the one of the configuration, or that lacks contracts. A chain
+    /// that does not answer may do so later.
+    ///
+    /// # Errors
+    /// What is wrong with the chain.
+    pub(crate) async fn check_chain(&self) -> Result<(), String> {
+        let Some(rpc) = &self.rpc else {
+            return Ok(());
+        };
+        match rpc.check().await {
+            Ok(checked) => checked.map_err(|reason| format!("`payments.rpc_urls`: {reason}")),
+            Err(error) => {
+                tracing::warn!(%error, "the chain does not answer; payments are refused until it does");
+                Ok(())
+            }
+        }
+    }
+
+    /// Where payments are, for metrics.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub(crate) async fn gauges(&self) -> Result<SaleGauges, StoreError> {
+        let totals = self.seller.claims().store().totals().await?;
+        let stages = ClaimStage::ALL.iter().map(|&stage| {
+            let total = totals.of(stage);
+            (stage.as_str(), total.count, total.amount.get())
+        });
+        let endpoints = self.chain.endpoints();
+        let up = endpoints.iter().filter(|(_, reason)| reason.is_none());
+        Ok(SaleGauges {
+            stages: stages.collect(),
+            exposure: totals.exposure.get(),
+            debt: totals.debt.get(),
+            endpoints_up: up.count() as u64,
+            endpoints: endpoints.len() as u64,
+        })
+    }
+
+    /// What operators see of the sale.
+    pub(crate) fn status(&self) -> Value {
+        let terms = self.seller.terms();
+        let settler = terms.methods.iter().find_map(|method| method.facilitator());
+        let endpoints = self.chain.endpoints().into_iter();
+        let endpoints: Vec<_> = endpoints
+            .map(|(name, reason)| json!({ "name": name, "reason": reason }))
+            .collect();
+        json!({
+            "network": terms.token.network().to_string(),
+            "pay_to": terms.pay_to.to_string(),
+            "settlement_account": settler.map(|account| account.to_string()),
+            "endpoints": endpoints,
+        })
+    }
+
     /// A caller without a key, who may look at offers.
     pub(crate) fn guest(&self, peer: IpAddr) -> Principal {
         let peer = peer.to_canonical();

@@ -155,6 +155,10 @@ fn serve(
         started,
     };
     let runtime = runtime()?;
+    if let Some(sale) = &running.edge.sale {
+        let checked = runtime.block_on(sale.check_chain());
+        checked.map_err(|reason| loaded.refuse(&reason))?;
+    }
     let engine = Arc::clone(&running.edge.engine);
     engine.start_settler(runtime.handle());
     peers::start(&engine, &running.edge.bus, runtime.handle());

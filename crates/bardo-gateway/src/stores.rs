@@ -174,6 +174,7 @@ impl ProcessStores {
         Operator {
             ledger: Arc::clone(&self.ledger),
             keys: Arc::clone(&self.keys),
+            claims: Arc::clone(&self.claims),
             clock: Arc::new(SystemClock),
             series: self.series,
             alerts: Arc::clone(&self.alerts),

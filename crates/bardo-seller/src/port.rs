@@ -54,6 +54,9 @@ pub trait PaymentChain: Send + Sync {
         wait: Duration,
     ) -> ChainFuture<'a, Result<Option<ClaimRecord>, ChainUnknown>>;
 
+    /// The endpoints of the chain, each with the reason why it is not believed, if there is one.
+    fn endpoints(&self) -> Vec<(String, Option<String>)>;
+
     /// Takes all claims that are due one step further. It is called again and again.
     fn settle_due(&self) -> ChainFuture<'_, Result<(), ChainUnknown>>;
 }

@@ -10,7 +10,9 @@ mod exports;
 mod labels;
 mod metrics;
 mod prompt_caches;
+mod sales;
 
 pub use caches::{CacheGauges, SemanticDomainGauges, SemanticGauges};
 pub use exports::ExportCounts;
 pub use metrics::{BackendGauges, Gauges, LatencyGauge, Metrics};
+pub use sales::SaleGauges;

@@ -29,6 +29,7 @@ use crate::labels::{
     ServedLabels, TokensLabels,
 };
 use crate::prompt_caches::PromptCacheMetrics;
+use crate::sales::SaleMetrics;
 
 /// Number of series that each thread remembers.
 const SERIES_MET: usize = 64;
@@ -188,6 +189,7 @@ pub struct Metrics {
     pub(crate) caches: CacheMetrics,
     pub(crate) exports: ExportMetrics,
     pub(crate) prompt_caches: PromptCacheMetrics,
+    pub(crate) sales: SaleMetrics,
 }
 
 fn family<L, M>(registry: &mut Registry, name: &str, help: &str) -> Family<L, M>
@@ -344,6 +346,7 @@ impl Metrics {
             caches: CacheMetrics::new(all),
             exports: ExportMetrics::new(all),
             prompt_caches: PromptCacheMetrics::new(all),
+            sales: SaleMetrics::new(all),
             registry,
         }
     }

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use bardo_ledger::claims::audit_claims;
 use bardo_ledger::{
     Balance, Charge, Deposit, End, HoldState, HoldView, Posting, PostingKind, PromptCacheFigures,
     ReceiptRecord, Settle,
@@ -114,7 +115,9 @@ impl Operator {
 
     /// Verifies the books; the flag is for exit codes.
     pub(crate) async fn verify(&self) -> Result<(bool, Value), OperatorError> {
-        let found = self.ledger.verify().await?;
+        let mut found = self.ledger.verify().await?;
+        let payments = audit_claims(&*self.claims, &*self.ledger).await?;
+        found.problems.extend(payments);
         let ok = found.problems.is_empty();
         let shown = json!({
             "ok": ok,

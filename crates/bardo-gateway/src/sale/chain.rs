@@ -1,30 +1,33 @@
 //! The chain of a configuration: its endpoints, the account that settles, and what the gateway knows
 //! of requests.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use bardo_chain::{
     ChainReader, ChainSender, ClaimSettler, ReadError, ReaderTerms, RequestEnds, SenderTerms,
-    SettlerTerms,
+    SettlerTerms, TransferWatcher, WatcherTerms,
 };
 use bardo_ledger::claims::{AuthorizationKey, ClaimBook, ClaimRecord};
-use bardo_ledger::{Charge, Ledger, LedgerFuture, StoreError};
+use bardo_ledger::{Charge, Funds, Ledger, LedgerFuture, StoreError};
 use bardo_providers::transport::Transport;
-use bardo_seller::{ChainFuture, ChainUnknown, PayerFacts, PaymentChain};
+use bardo_seller::{ChainFuture, ChainUnknown, PayerFacts, PaymentChain, SaleTerms};
 use bardo_types::clock::{Clock as _, SystemClock};
 use bardo_types::money::MicroUsd;
 use bardo_types::secret::Secret;
 use bardo_x402::authorization::{PERMIT2, UPTO_PROXY};
 use bardo_x402::evm::{Address, SigningAccount};
+use bardo_x402::token::PaymentToken;
 use bardo_x402::verify::CheckedPayment;
 
 use super::charges;
 use super::rpc::RpcEndpoints;
-use super::terms::signer;
+use super::terms::{gas_per_day, signer};
 use crate::config::{Config, RawPaymentScheme};
 use crate::stores::ProcessStores;
 
+/// How often transfers are looked for.
+const LOOK: Duration = Duration::from_secs(1);
 /// Milliseconds between two blocks of Base.
 const BLOCK_MS: u64 = 2_000;
 /// Milliseconds after which a transaction that is in no block is replaced by a dearer one.
@@ -33,12 +36,55 @@ const BUMP_MS: u64 = 30_000;
 const AT_ONCE: u32 = 32;
 /// The most that is paid for one unit of gas: 5 gwei, a hundred times what Base usually asks.
 const MAX_FEE: u128 = 5_000_000_000;
-/// Wei of an ETH, for each of the millionths in which the budget of gas is given.
-const WEI_OF_MICRO: u128 = 1_000_000_000_000;
 
 /// A chain behind JSON-RPC endpoints.
 pub(super) struct RpcChain {
     settler: ClaimSettler,
+    watcher: TransferWatcher,
+    /// When transfers were looked for last.
+    looked: Mutex<Option<Instant>>,
+    contracts: Vec<([u8; 20], &'static str)>,
+}
+
+/// The reader of the chain of a configuration.
+///
+/// # Errors
+/// What is wrong with the settings.
+pub(super) fn reader(
+    config: &Config,
+    transport: &Transport,
+    token: &PaymentToken,
+) -> Result<ChainReader, String> {
+    let payments = &config.payments;
+    let urls = payments.rpc_urls.iter().map(Secret::expose);
+    let endpoints = RpcEndpoints::new(urls, payments.rpc_allow_private, transport.clone())?;
+    if payments.rpc_urls.is_empty() {
+        return Err(
+                "`payments.rpc_urls` is required to sell requests: JSON-RPC endpoints of the network, such as \
+                 [\"https://mainnet.base.org\"]"
+                    .to_owned(),
+            );
+    }
+    if payments.rpc_quorum > payments.rpc_urls.len() {
+        return Err(
+            "`payments.rpc_quorum` is larger than the number of `payments.rpc_urls`".to_owned(),
+        );
+    }
+    let read = ReaderTerms {
+        chain_id: token.network().chain_id(),
+        quorum: payments.rpc_quorum,
+    };
+    Ok(ChainReader::new(Arc::new(endpoints), read))
+}
+
+/// The contracts that the offers of a configuration need, with words for each.
+pub(super) fn contracts(config: &Config, token: [u8; 20]) -> Vec<([u8; 20], &'static str)> {
+    let mut contracts = vec![(token, "the token")];
+    if config.payments.schemes.contains(&RawPaymentScheme::Upto) {
+        contracts.push((PERMIT2.0.0, "Permit2"));
+        contracts.push((UPTO_PROXY.0.0, "the proxy of `upto`"));
+    }
+    contracts
 }
 
 impl RpcChain {
@@ -47,38 +93,16 @@ impl RpcChain {
         stores: &ProcessStores,
         claims: &ClaimBook,
         transport: &Transport,
-        token: &bardo_x402::token::PaymentToken,
+        terms: &SaleTerms,
     ) -> Result<Self, String> {
         let payments = &config.payments;
-        let urls = payments.rpc_urls.iter().map(Secret::expose);
-        let endpoints = RpcEndpoints::new(urls, payments.rpc_allow_private, transport.clone())?;
-        if payments.rpc_urls.is_empty() {
-            return Err(
-                "`payments.rpc_urls` is required to sell requests: JSON-RPC endpoints of the network, such as \
-                 [\"https://mainnet.base.org\"]"
-                    .to_owned(),
-            );
-        }
-        if payments.rpc_quorum > payments.rpc_urls.len() {
-            return Err(
-                "`payments.rpc_quorum` is larger than the number of `payments.rpc_urls`".to_owned(),
-            );
-        }
-        let terms = ReaderTerms {
-            chain_id: token.network().chain_id(),
-            quorum: payments.rpc_quorum,
-        };
-        let reader = ChainReader::new(Arc::new(endpoints), terms);
-        let gas = crate::config::usd(
-            "payments.max_gas_per_day_eth",
-            &payments.max_gas_per_day_eth,
-        )?;
+        let reader = reader(config, transport, &terms.token)?;
         let sender = ChainSender::new(
             reader.clone(),
             signer(payments, false)?,
             claims.clone(),
             SenderTerms {
-                gas_per_day: u128::from(gas.get()).saturating_mul(WEI_OF_MICRO),
+                gas_per_day: gas_per_day(payments)?,
                 max_fee: MAX_FEE,
             },
         );
@@ -96,22 +120,39 @@ impl RpcChain {
                 at_once: AT_ONCE,
             },
         );
-        Ok(Self { settler })
+        let funds: Arc<dyn Funds> = Arc::<dyn Ledger>::clone(&stores.ledger);
+        let watched = WatcherTerms {
+            token: terms.token.address().0.0,
+            pay_to: terms.pay_to.0.0,
+            confirmations: payments.confirmations,
+            least: terms.minimum,
+        };
+        let reader = settler.reader().clone();
+        let watcher = TransferWatcher::new(claims.clone(), funds, reader, watched);
+        Ok(Self {
+            settler,
+            watcher,
+            looked: Mutex::default(),
+            contracts: contracts(config, terms.token.address().0.0),
+        })
     }
 
-    /// Looks once whether the endpoints are of the right chain and have the contracts of the offers.
-    #[expect(dead_code, reason = "TODO")]
-    pub(super) async fn check(
-        &self,
-        config: &Config,
-        token: [u8; 20],
-    ) -> Result<Result<(), String>, ReadError> {
-        let mut contracts = vec![(token, "the token")];
-        if config.payments.schemes.contains(&RawPaymentScheme::Upto) {
-            contracts.push((PERMIT2.0.0, "Permit2"));
-            contracts.push((UPTO_PROXY.0.0, "the proxy of `upto`"));
+    /// Whether it is time to look for transfers; answers yes once.
+    fn is_time_to_look(&self) -> bool {
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_time = looked.is_none_or(|at| at.elapsed() >= LOOK);
+        if is_time {
+            *looked = Some(Instant::now());
         }
-        self.settler.reader().check(&contracts).await
+        is_time
+    }
+
+    /// Whether the endpoints are of the right chain and have the contracts of the offers.
+    ///
+    /// # Errors
+    /// When too few endpoints answer.
+    pub(super) async fn check(&self) -> Result<Result<(), String>, ReadError> {
+        self.settler.reader().check(&self.contracts).await
     }
 }
 
@@ -187,10 +228,21 @@ impl PaymentChain for RpcChain {
         })
     }
 
+    fn endpoints(&self) -> Vec<(String, Option<String>)> {
+        let endpoints = self.settler.reader().endpoints().into_iter();
+        endpoints.map(|one| (one.name, one.reason)).collect()
+    }
+
     fn settle_due(&self) -> ChainFuture<'_, Result<(), ChainUnknown>> {
         Box::pin(async move {
-            let settled = self.settler.settle_due(SystemClock.now_ms()).await;
-            settled.map(drop).map_err(|error| unknown(&error))
+            let now_ms = SystemClock.now_ms();
+            let settled = self.settler.settle_due(now_ms).await;
+            settled.map_err(|error| unknown(&error))?;
+            if self.is_time_to_look() {
+                let looked = self.watcher.look(now_ms).await;
+                looked.map_err(|error| unknown(&error))?;
+            }
+            Ok(())
         })
     }
 }

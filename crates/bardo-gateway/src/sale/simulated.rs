@@ -194,6 +194,10 @@ impl PaymentChain for SandboxChain {
         })
     }
 
+    fn endpoints(&self) -> Vec<(String, Option<String>)> {
+        vec![("simulated".to_owned(), None)]
+    }
+
     fn settle_due(&self) -> ChainFuture<'_, Result<(), ChainUnknown>> {
         Box::pin(async move { self.work_on_due().await.map_err(|error| unknown(&error)) })
     }

@@ -13,18 +13,27 @@ use crate::config::{Config, PaymentsConfig, RawPaymentScheme, WalletNetwork, per
 
 /// A public test key, which no chain has money for. It settles simulated payments.
 const SIMULATED: &str = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+/// Wei of an ETH, for each of the millionths in which the budget of gas is given.
+const WEI_OF_MICRO: u128 = 1_000_000_000_000;
 /// Seconds that a settlement may take after the longest answer.
 const SETTLE_S: u64 = 60;
 /// Seconds between the signature of a payment and its arrival.
 const ARRIVE_S: u64 = 60;
 
-/// What is wrong with the settings of the sale.
+/// What is wrong with the settings of the sale, also where nothing is for sale yet. The key is checked
+/// at the start, as a sandbox brings one of its own.
 pub(crate) fn check(config: &Config) -> Result<(), String> {
-    match config.payments.enabled {
-        // A sandbox brings a key of its own.
-        true => of(config, true).map(drop),
-        false => Ok(()),
-    }
+    of(config, true)?;
+    gas_per_day(&config.payments).map(drop)
+}
+
+/// The most wei of gas per day.
+pub(super) fn gas_per_day(payments: &PaymentsConfig) -> Result<u128, String> {
+    let gas = usd(
+        "payments.max_gas_per_day_eth",
+        &payments.max_gas_per_day_eth,
+    )?;
+    Ok(u128::from(gas.get()).saturating_mul(WEI_OF_MICRO))
 }
 
 /// The text of the settlement key. A sandbox has one of its own.

@@ -16,6 +16,9 @@ const AUDIENCE: &str = "https://gateway.example";
 const REVIEWER: &str = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const AGENT: u64 = 22;
 
+/// Makes one member of a signed request wrong.
+type Mistake = fn(&mut GatewayRequest);
+
 struct Bazaar {
     node: ChainNode,
     gateway: Gateway,
@@ -122,7 +125,7 @@ fn a_wallet_gets_a_key_for_its_account_by_a_signature() {
 #[test]
 fn a_proof_with_one_wrong_member_is_refused() {
     let bazaar = Bazaar::open();
-    let wrong: [(&str, fn(&mut GatewayRequest)); 7] = [
+    let wrong: [(&str, Mistake); 7] = [
         ("audience", |message| {
             message.audience = "https://other.example".to_owned()
         }),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::http::{Answer, Request};
 use crate::payer::{self, micro, paid, payment_of, receipt, refused, sign};
-use crate::rig::{Gateway, Sandbox, eventually, everything, with};
+use crate::rig::{Folder, Gateway, Sandbox, command, eventually, everything, with};
 use crate::sse::Caller;
 
 /// A key of the node's own, which has ETH: it settles.
@@ -234,6 +234,151 @@ fn a_chain_that_does_not_answer_is_no_refusal_and_settles_later() {
 }
 
 #[test]
+fn a_transfer_to_the_gateway_is_credit_of_the_wallet_once_also_over_a_reorganization() {
+    let shop = Shop::open(json!({ "confirmations": 2 }));
+    let account = format!("wallet:8453:{}", shop.payer.to_lowercase());
+    let credit = || {
+        let path = format!("/admin/balances/{account}");
+        let found = Request::get(&path).send(shop.gateway.admin).json();
+        found["deposited"]
+            .as_str()
+            .map_or(0, |_| micro(&found["deposited"]))
+    };
+    eventually("the watcher to begin", || {
+        shop.gateway
+            .log()
+            .contains("transfers are watched")
+            .then_some(())
+    });
+    let pay = |units: u64| shop.node.transfer(&shop.payer, PAY_TO, units);
+    pay(700_000).expect("a transfer");
+    shop.node.mine(3).expect("blocks");
+    eventually("the credit", || (credit() == 700_000).then_some(()));
+    // A transfer whose block vanishes is none.
+    let before = shop.node.snapshot().expect("a snapshot");
+    pay(900_000).expect("a transfer");
+    std::thread::park_timeout(std::time::Duration::from_secs(2));
+    shop.node.revert(&before).expect("it goes back");
+    shop.node.mine(6).expect("other blocks");
+    pay(100_000).expect("a transfer");
+    shop.node.mine(3).expect("blocks");
+    eventually("the credit", || (credit() == 800_000).then_some(()));
+    // What settles a payment is no deposit.
+    let answer = shop.buy(&shop.chat(), X402Version::V2, PaymentScheme::Exact);
+    let booked = micro(&shop.settled(&answer)["settled_usd"]);
+    shop.node.mine(3).expect("blocks");
+    eventually("the booking", || {
+        (credit() == 800_000 + booked).then_some(())
+    });
+    std::thread::park_timeout(std::time::Duration::from_secs(2));
+    assert_eq!(credit(), 800_000 + booked);
+}
+
+#[test]
+fn operators_see_payments_and_the_chain_in_status_metrics_and_the_books() {
+    let shop = Shop::open(json!({}));
+    let answer = shop.buy(&shop.chat(), X402Version::V2, PaymentScheme::Upto);
+    shop.settled(&answer);
+    let status = Request::get("/status").send(shop.gateway.admin).json();
+    let endpoint = &status["payments"]["endpoints"][0];
+    assert_eq!(endpoint["reason"], Value::Null, "{status}");
+    assert_eq!(status["payments"]["pay_to"], PAY_TO);
+    let metrics = || Request::get("/metrics").send(shop.gateway.admin).text();
+    let lines = [
+        "bardo_sale_payments{stage=\"settled\"} 1",
+        "bardo_sale_usd_micro{stage=\"debt\"} 0",
+        "bardo_chain_endpoints{stage=\"up\"} 1",
+    ];
+    for line in lines {
+        assert!(metrics().contains(line), "{line}: {}", metrics());
+    }
+    shop.node.freeze();
+    eventually("the endpoint to be set aside", || {
+        metrics()
+            .contains("bardo_chain_endpoints{stage=\"up\"} 0")
+            .then_some(())
+    });
+    shop.node.thaw();
+}
+
+#[test]
+fn a_chain_that_is_not_the_one_of_the_settings_refuses_the_start() {
+    let node = ChainNode::start().expect("a node");
+    let sandbox = Sandbox::start();
+    for (more, told) in [
+        (
+            json!({ "network": "base-sepolia" }),
+            "the endpoints are of chain 8453; chain 84532 is needed",
+        ),
+        (
+            json!({ "settlement_key": "" }),
+            "`payments.settlement_key` is required",
+        ),
+        (
+            json!({ "settlement_key": "0x1234" }),
+            "`payments.settlement_key`: a private key is 32 bytes",
+        ),
+        (json!({ "rpc_urls": [] }), "`payments.rpc_urls` is required"),
+        (
+            json!({ "rpc_quorum": 2 }),
+            "`payments.rpc_quorum` is larger",
+        ),
+        (
+            json!({ "pay_to": "0x12" }),
+            "`payments.pay_to` must be an address",
+        ),
+        (
+            json!({ "settle_first": true }),
+            "`payments.settle_first` needs",
+        ),
+        (json!({ "schemes": [] }), "`payments.schemes` is empty"),
+        (
+            json!({ "min_request_usd": 1 }),
+            "`payments.min_request_usd` must be above 0",
+        ),
+    ] {
+        let folder = Folder::new();
+        let config = Shop::config(&node, &sandbox, more);
+        let file = folder.write("bardo.json", &config.to_string());
+        let mut serve = command(&folder);
+        serve.args(["serve", "--config"]).arg(file);
+        let refused = Gateway::refusal(&folder, serve);
+        assert!(refused.contains(told), "{told}: {refused}");
+        assert!(!refused.contains(&SETTLER[2..]));
+    }
+}
+
+#[test]
+fn doctor_checks_the_chain_and_the_gas() {
+    let node = ChainNode::start().expect("a node");
+    let sandbox = Sandbox::start();
+    let doctor = |more: Value| {
+        let folder = Folder::new();
+        let config = Shop::config(&node, &sandbox, more);
+        let file = folder.write("bardo.json", &config.to_string());
+        let mut doctor = command(&folder);
+        doctor.args(["doctor", "--json", "--config"]).arg(file);
+        let out = doctor.output().expect("it runs");
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    };
+    let told = doctor(json!({}));
+    for words in [
+        "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 settles payments",
+        "the contracts are there",
+        "millionths of an ETH",
+        "it agrees with the chain",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert!(!told.contains(&SETTLER[2..]));
+    let poor = "0x1111111111111111111111111111111111111111111111111111111111111111";
+    let told = doctor(json!({ "settlement_key": poor }));
+    assert!(told.contains("has no ETH"), "{told}");
+    let told = doctor(json!({ "network": "base-sepolia" }));
+    assert!(told.contains("chain 84532 is needed"), "{told}");
+}
+
+#[test]
 fn a_gateway_that_dies_after_the_answer_settles_when_it_is_back() {
     let node = ChainNode::start().expect("a node");
     let payer = Signer::from_bytes(payer::KEY)
@@ -244,12 +389,12 @@ fn a_gateway_that_dies_after_the_answer_settles_when_it_is_back() {
     node.approve_permit2(&payer, RICH).expect("an allowance");
     let sandbox = Sandbox::start();
     let config = Shop::config(&node, &sandbox, json!({ "settlement_wait": "100ms" }));
-    let folder = crate::rig::Folder::new();
+    let folder = Folder::new();
     let data = folder.0.join("data");
     let start = || {
-        let own = crate::rig::Folder::new();
+        let own = Folder::new();
         let file = own.write("config.yaml", &config.to_string());
-        let mut serve = crate::rig::command(&own);
+        let mut serve = command(&own);
         serve.args(["serve", "--config"]).arg(file);
         serve.arg("--data-dir").arg(&data);
         Gateway::run(own, serve, &[])

@@ -183,6 +183,23 @@ impl ChainNode {
         Ok(())
     }
 
+    /// The name of the chain as it is now, to go back to.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub fn snapshot(&self) -> Result<Value, ServerError> {
+        self.call("evm_snapshot", &json!([]))
+    }
+
+    /// Goes back to a snapshot: all blocks since then are gone.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub fn revert(&self, snapshot: &Value) -> Result<(), ServerError> {
+        self.call("evm_revert", &json!([snapshot]))?;
+        Ok(())
+    }
+
     /// Whether each transaction makes a block by itself.
     ///
     /// # Errors
