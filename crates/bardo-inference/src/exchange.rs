@@ -82,7 +82,7 @@ impl Exchange {
         message: &Message,
         hash: MessageHash,
     ) -> Result<Option<Response<SellerBody>>, ProxyRefusal> {
-        let Some((used, sent)) = self.pending.take(hash, now_s()) else {
+        let Some((used, sent)) = self.pending.take(hash).await else {
             return Ok(None);
         };
         if sent == SentOutcome::Refused {
@@ -223,6 +223,7 @@ impl Exchange {
             self.payer.end(payment, end).await;
         }
         if status.is_success() || matches!(news, ReceiptNews::Charged(_)) {
+            used.begin_answer();
             return answer.map(|body| SellerBody::new(body, Some(used)));
         }
         match end {

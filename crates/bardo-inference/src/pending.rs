@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::payer::CountedPayment;
+use tokio::sync::Notify;
+
+use crate::payer::{CountedPayment, now_s};
 use crate::seller::Message;
 
 /// A request, by a hash of its method, path and body.
@@ -36,60 +38,88 @@ struct PendingPayment {
     payment: CountedPayment,
     sent: SentOutcome,
     in_use: bool,
+    /// The seller has begun to answer.
+    has_answer: bool,
 }
 
 /// The payments without an answer.
 #[derive(Default)]
-pub(crate) struct PendingPayments(Mutex<HashMap<MessageHash, PendingPayment>>);
+pub(crate) struct PendingPayments {
+    payments: Mutex<HashMap<MessageHash, PendingPayment>>,
+    changed: Notify,
+}
+
+/// The place of a request among the payments.
+enum PendingPlace {
+    /// No payment, or one that is being answered.
+    Free,
+    /// A request with the same content has sent a payment, and waits for the answer.
+    Busy,
+    Payment(PaymentInUse, SentOutcome),
+}
 
 impl PendingPayments {
-    /// Takes the payment that was sent with the same request, if it can still settle and no other
-    /// request is using it.
-    pub(crate) fn take(
+    /// Takes the payment that was sent with the same request, if it can still settle. Waits while
+    /// another request has it and no answer: a client that left and asks again may be faster than
+    /// the news of its leaving.
+    pub(crate) async fn take(
         self: &Arc<Self>,
         hash: MessageHash,
-        now_s: u64,
     ) -> Option<(PaymentInUse, SentOutcome)> {
-        let mut pending = self.lock();
-        pending.retain(|_, entry| entry.in_use || entry.payment.ends_s > now_s);
-        let entry = pending.get_mut(&hash).filter(|entry| !entry.in_use)?;
+        loop {
+            let changed = self.changed.notified();
+            match self.try_take(hash, now_s()) {
+                PendingPlace::Free => return None,
+                PendingPlace::Payment(used, sent) => return Some((used, sent)),
+                PendingPlace::Busy => changed.await,
+            }
+        }
+    }
+
+    fn try_take(self: &Arc<Self>, hash: MessageHash, now_s: u64) -> PendingPlace {
+        let mut payments = self.lock();
+        payments.retain(|_, entry| entry.in_use || entry.payment.ends_s > now_s);
+        let Some(entry) = payments.get_mut(&hash).filter(|entry| !entry.has_answer) else {
+            return PendingPlace::Free;
+        };
+        if entry.in_use {
+            return PendingPlace::Busy;
+        }
         entry.in_use = true;
         // From now on the seller may have it again.
         let sent = std::mem::replace(&mut entry.sent, SentOutcome::Unknown);
         let used = PaymentInUse {
             pending: Arc::clone(self),
-            hash: Some(hash),
+            hash,
             payment: entry.payment.clone(),
         };
-        Some((used, sent))
+        PendingPlace::Payment(used, sent)
     }
 
-    /// Keeps a payment that is about to be sent. Where the same request is under way with another
-    /// payment, this one is not kept.
+    /// Keeps a payment that is about to be sent.
     pub(crate) fn keep(
         self: &Arc<Self>,
         hash: MessageHash,
         payment: CountedPayment,
     ) -> PaymentInUse {
-        let mut pending = self.lock();
-        let is_free = pending.get(&hash).is_none_or(|entry| !entry.in_use);
-        if is_free {
-            let entry = PendingPayment {
-                payment: payment.clone(),
-                sent: SentOutcome::Unknown,
-                in_use: true,
-            };
-            pending.insert(hash, entry);
-        }
+        let entry = PendingPayment {
+            payment: payment.clone(),
+            sent: SentOutcome::Unknown,
+            in_use: true,
+            has_answer: false,
+        };
+        // Two requests with one content that were sent at once pay each for itself; the later one
+        // is kept.
+        self.lock().insert(hash, entry);
         PaymentInUse {
             pending: Arc::clone(self),
-            hash: is_free.then_some(hash),
+            hash,
             payment,
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<MessageHash, PendingPayment>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.payments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -97,34 +127,46 @@ impl PendingPayments {
 /// the next request with the same content.
 pub(crate) struct PaymentInUse {
     pending: Arc<PendingPayments>,
-    hash: Option<MessageHash>,
+    hash: MessageHash,
     pub(crate) payment: CountedPayment,
 }
 
 impl PaymentInUse {
-    /// The answer is there: the payment is used up.
-    pub(crate) fn answered(mut self) {
-        if let Some(hash) = self.hash.take() {
-            self.pending.lock().remove(&hash);
+    /// The seller has begun to answer: requests with the same content are others from now on.
+    pub(crate) fn begin_answer(&self) {
+        self.change(|entry| entry.has_answer = true);
+    }
+
+    /// The answer is complete: the payment is used up.
+    pub(crate) fn answered(self) {
+        let mut payments = self.pending.lock();
+        let is_own = |entry: &PendingPayment| entry.payment.nonce == self.payment.nonce;
+        if payments.get(&self.hash).is_some_and(is_own) {
+            payments.remove(&self.hash);
         }
     }
 
     /// Notes what is known, for the next request with the same content.
     pub(crate) fn note(&self, sent: SentOutcome) {
-        if let Some(hash) = self.hash
-            && let Some(entry) = self.pending.lock().get_mut(&hash)
-        {
-            entry.sent = sent;
+        self.change(|entry| entry.sent = sent);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut PendingPayment)) {
+        let mut payments = self.pending.lock();
+        let entry = payments.get_mut(&self.hash);
+        if let Some(entry) = entry.filter(|entry| entry.payment.nonce == self.payment.nonce) {
+            change(entry);
         }
+        drop(payments);
+        self.pending.changed.notify_waiters();
     }
 }
 
 impl Drop for PaymentInUse {
     fn drop(&mut self) {
-        if let Some(hash) = self.hash
-            && let Some(entry) = self.pending.lock().get_mut(&hash)
-        {
+        self.change(|entry| {
             entry.in_use = false;
-        }
+            entry.has_answer = false;
+        });
     }
 }

@@ -93,3 +93,32 @@ fn a_client_that_leaves_before_an_answer_ends_the_call_and_keeps_its_payment() {
     assert_eq!(payments.len(), 2);
     assert_eq!(payments[0], payments[1], "the request is paid once");
 }
+
+#[test]
+fn a_request_that_comes_again_before_the_first_client_is_gone_is_paid_once() {
+    let (gone, left) = channel();
+    let mut gone = Some(gone);
+    let seller = ScriptedSeller::new(move |request| match (payment(request), gone.is_some()) {
+        (None, _) => offer(&[entry("exact", "3660")]),
+        (Some(_), true) => SellerReply::Hold(gone.take().expect("it is there")),
+        (Some(_), false) => crate::seller::answer(),
+    });
+    let proxy = ServedProxy::new(&seller, &[]);
+    let first = proxy.begin("/v1/chat/completions", &crate::rig::chat("Hello"));
+    while seller.payments().is_empty() {
+        std::thread::yield_now();
+    }
+    let mut again = proxy.begin("/v1/chat/completions", &crate::rig::chat("Hello"));
+    // Another request goes on meanwhile, and is answered after the proxy has read the one before.
+    let other = proxy.ask("/v1/chat/completions", &crate::rig::chat("Other"));
+    assert_eq!(other.status(), 200);
+    drop(first);
+    left.recv()
+        .expect("the seller sees the end of the connection");
+    let answer = crate::http::read_message(&mut again).expect("an answer");
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    let payments = seller.payments();
+    assert_eq!(payments.len(), 3);
+    assert_eq!(payments[0], payments[2], "the request is paid once");
+    assert_ne!(payments[0], payments[1]);
+}
