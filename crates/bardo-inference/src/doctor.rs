@@ -1,7 +1,8 @@
 //! Checks what a session needs, and says what mends each finding.
 
+mod installed;
+
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -21,8 +22,6 @@ use crate::seller::{Message, SellerLink};
 use crate::settings::ProxySettings;
 use crate::wallet;
 
-/// Tools that a session can start.
-const TOOLS: [&str; 3] = ["claude", "codex", "aider"];
 /// Longest difference of clocks at which payments are still valid, in seconds.
 const SKEW_MAX_S: u64 = 60;
 
@@ -106,7 +105,7 @@ pub(crate) async fn doctor(args: &FindingArgs) -> Result<u8> {
     check_balance(&settings, account, &mut list).await;
     check_endpoint(&settings, args.model.as_deref(), &mut list).await;
     check_day(&settings, &mut list);
-    check_tools(&mut list).await;
+    installed::check(&mut list).await;
     let failed = list
         .0
         .iter()
@@ -303,42 +302,4 @@ fn check_day(settings: &ProxySettings, list: &mut CheckList) {
             "--state with a file that you can write",
         ),
     }
-}
-
-async fn check_tools(list: &mut CheckList) {
-    let mut found = false;
-    for tool in TOOLS {
-        let Some(path) = in_path(tool) else {
-            continue;
-        };
-        found = true;
-        let run = tokio::process::Command::new(&path)
-            .arg("--version")
-            .stdin(std::process::Stdio::null())
-            .kill_on_drop(true)
-            .output();
-        let version = match tokio::time::timeout(Duration::from_secs(20), run).await {
-            Ok(Ok(output)) => String::from_utf8_lossy(&output.stdout)
-                .lines()
-                .next()
-                .map(str::to_owned),
-            _ => None,
-        };
-        let version = version.unwrap_or_else(|| "it does not say its version".into());
-        list.ok("tool", format!("{tool} at {}: {version}", path.display()));
-    }
-    if !found {
-        list.warn(
-            "tool",
-            "none of claude, codex, aider is in PATH",
-            "install one, or name its path after `--`",
-        );
-    }
-}
-
-fn in_path(tool: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(tool))
-        .find(|file| file.is_file())
 }

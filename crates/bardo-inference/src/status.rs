@@ -24,21 +24,25 @@ impl StatusLine {
             file,
             on_terminal,
         };
-        status.update();
+        status.update_file();
         status
     }
 
     /// Shows the figures of now. A file that cannot be written is no reason to stop.
     pub(crate) fn update(&self) {
+        self.update_file();
+        if self.on_terminal {
+            let _ = write!(std::io::stderr(), "\r\x1b[K{}", self.line());
+        }
+    }
+
+    fn update_file(&self) {
         if let Some(file) = &self.file {
             let line = format!("{}\n", self.line());
             let _ = match file.starts_with("/dev") {
                 true => append(file, &line),
                 false => replace(file, &line),
             };
-        }
-        if self.on_terminal {
-            let _ = write!(std::io::stderr(), "\r\x1b[K{}", self.line());
         }
     }
 
@@ -48,8 +52,9 @@ impl StatusLine {
             0 => String::new(),
             _ => format!(", {} of it not yet charged", figures.open),
         };
+        let plural = if figures.payments == 1 { "" } else { "s" };
         format!(
-            "{}/{} USD in {} payments{open}",
+            "{}/{} USD in {} payment{plural}{open}",
             figures.session, figures.caps.session, figures.payments
         )
     }

@@ -11,7 +11,7 @@ const TOKEN_VARIABLE: &str = "BARDO_INFERENCE_TOKEN";
 
 /// Variables of this program that no tool may see, and keys of other services, which would send it
 /// elsewhere.
-const REMOVED: [&str; 7] = [
+pub(crate) const REMOVED: [&str; 7] = [
     KEY_VARIABLE,
     "BARDO_INFERENCE_PASSPHRASE_FILE",
     "ANTHROPIC_API_KEY",

@@ -149,7 +149,7 @@ fn passphrase(settings: &ProxySettings, asking: PassphrasePrompt) -> Result<Secr
     }
     let first = Secret::new(rpassword::prompt_password("Passphrase of the wallet: ")?);
     if matches!(asking, PassphrasePrompt::Twice) {
-        let second = Secret::new(rpassword::prompt_password("The same again: ")?);
+        let second = Secret::new(rpassword::prompt_password("Passphrase again: ")?);
         if first != second {
             bail!("the two passphrases differ");
         }

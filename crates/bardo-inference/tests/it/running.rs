@@ -72,11 +72,11 @@ fn a_tool_pays_through_the_proxy_and_the_summary_says_so() {
     assert!(answer.contains("Hello!"), "{answer}");
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(
-        told.contains("spent 0.003660/5.000000 USD in 1 payments; today 0.003660 of 10.000000 USD"),
+        told.contains("spent 0.003660/5.000000 USD in 1 payment; today 0.003660 of 10.000000 USD"),
         "{told}"
     );
     let line = std::fs::read_to_string(status).unwrap();
-    assert_eq!(line, "0.003660/5.000000 USD in 1 payments\n");
+    assert_eq!(line, "0.003660/5.000000 USD in 1 payment\n");
 }
 
 #[test]

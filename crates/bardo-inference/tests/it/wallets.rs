@@ -184,3 +184,26 @@ fn the_doctor_names_what_keeps_a_session_from_paying() {
     let (_, told) = doctor(&seller::honest(), &["--cap-request", "20"]);
     assert_eq!(result(&told, "balance"), "warning");
 }
+
+#[test]
+fn the_doctor_shows_tools_and_hands_them_no_secret() {
+    let home = tempfile::tempdir().expect("a folder");
+    let tool = home.path().join("claude");
+    std::fs::write(&tool, "#!/bin/sh\necho \"2.0 key=$BARDO_INFERENCE_KEY\"\n").expect("a tool");
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    let claude = home.path().join(".claude");
+    std::fs::create_dir(&claude).expect("a folder");
+    let settings = json!({ "env": { "ANTHROPIC_BASE_URL": "https://other.example" } });
+    std::fs::write(claude.join("settings.json"), settings.to_string()).expect("settings");
+    let mut doctor = command(home.path());
+    doctor
+        .env("PATH", home.path())
+        .args(["doctor", "--rpc", "http://127.0.0.1:9"]);
+    let told = text(&doctor.output().expect("it runs"));
+    assert!(told.contains("2.0 key=\n"), "{told}");
+    assert!(
+        told.contains("claude-settings") && told.contains("ANTHROPIC_BASE_URL"),
+        "{told}"
+    );
+    assert!(!told.contains(KEY.trim_start_matches("0x")), "{told}");
+}
