@@ -97,7 +97,7 @@ pub(crate) struct SettingsArgs {
     /// Most that all proxies of this user spend in a day (UTC), in USD [default: 10].
     #[arg(long, env = "BARDO_INFERENCE_CAP_DAY", value_name = "USD")]
     pub(crate) cap_day: Option<String>,
-    /// Networks to pay on: base, base-sepolia [default: base].
+    /// Networks to pay on: base, base-sepolia, or one of a `[[token]]` in the file [default: base].
     #[arg(long, env = "BARDO_INFERENCE_NETWORK", value_delimiter = ',')]
     pub(crate) network: Option<Vec<String>>,
     /// Ways to pay, the preferred one first: exact, upto [default: exact,upto].

@@ -34,6 +34,21 @@ struct SettingsFile {
     timeout: Option<u64>,
     status: Option<PathBuf>,
     state: Option<PathBuf>,
+    token: Vec<TokenEntry>,
+}
+
+/// A dollar token with six decimals that the table of this program does not have.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokenEntry {
+    /// The network by its name of CAIP-2, such as `eip155:137`.
+    network: String,
+    /// Address of the contract.
+    address: String,
+    /// Name of the signing domain (EIP-712), as the contract has it.
+    name: String,
+    /// Version of the signing domain.
+    version: String,
 }
 
 /// The settings of a proxy.
@@ -88,7 +103,7 @@ impl ProxySettings {
         };
         let path =
             |flag: &Option<PathBuf>, file: &Option<PathBuf>| flag.clone().or_else(|| file.clone());
-        let tokens = tokens(args.network.as_ref().or(file.network.as_ref()))?;
+        let tokens = tokens(args.network.as_ref().or(file.network.as_ref()), &file.token)?;
         let rpc = args.rpc.clone().or(file.rpc);
         Ok(Self {
             endpoint: args.endpoint.clone().or(file.endpoint),
@@ -144,17 +159,39 @@ fn usd(name: &str, flag: &Option<String>, file: &Option<String>, usual: &str) ->
     MicroUsd::from_usd(text).with_context(|| format!("read {name}"))
 }
 
-fn tokens(names: Option<&Vec<String>>) -> Result<Vec<PaymentToken>> {
+fn tokens(names: Option<&Vec<String>>, entries: &[TokenEntry]) -> Result<Vec<PaymentToken>> {
     let usual = vec!["base".to_owned()];
-    let named = names
-        .unwrap_or(&usual)
-        .iter()
-        .map(|name| match name.as_str() {
-            "base" => Ok(PaymentToken::usdc_on_base()),
-            "base-sepolia" => Ok(PaymentToken::usdc_on_base_sepolia()),
-            other => bail!("`{other}` is no network: write base or base-sepolia"),
-        });
-    named.collect()
+    let token = |name: &String| {
+        match name.as_str() {
+        "base" => Ok(PaymentToken::usdc_on_base()),
+        "base-sepolia" => Ok(PaymentToken::usdc_on_base_sepolia()),
+        other => entries
+            .iter()
+            .find(|entry| entry.network == other)
+            .with_context(|| {
+                format!("`{other}` is no network: write base or base-sepolia, or add a `[[token]]` to the configuration file")
+            })?
+            .read(),
+    }
+    };
+    names.unwrap_or(&usual).iter().map(token).collect()
+}
+
+impl TokenEntry {
+    fn read(&self) -> Result<PaymentToken> {
+        let network = EvmNetwork::from_caip2(&self.network)
+            .with_context(|| format!("`{}` is no name such as eip155:137", self.network))?;
+        let address = self
+            .address
+            .parse()
+            .with_context(|| format!("read the address of the token on {}", self.network))?;
+        Ok(PaymentToken::new(
+            network,
+            address,
+            &self.name,
+            &self.version,
+        ))
+    }
 }
 
 fn usual_rpc(tokens: &[PaymentToken]) -> &'static str {
@@ -226,6 +263,27 @@ mod tests {
             settings.schemes,
             [PaymentScheme::Exact, PaymentScheme::Upto]
         );
+    }
+
+    #[test]
+    fn a_token_of_another_network_comes_from_the_file_alone() {
+        let entry = "[[token]]\nnetwork = \"eip155:137\"\nname = \"USD Coin\"\nversion = \"2\"\n";
+        let address = "address = \"0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359\"\n";
+        let network = |file: &str| {
+            load(
+                &format!("network = [\"eip155:137\", \"base\"]\n{file}"),
+                SettingsArgs::default(),
+            )
+        };
+        let settings = network(&format!("{entry}{address}")).unwrap();
+        let chains: Vec<u64> = settings
+            .tokens
+            .iter()
+            .map(|token| token.network().chain_id())
+            .collect();
+        assert_eq!(chains, [137, 8453]);
+        assert!(network("").is_err());
+        assert!(network(&format!("{entry}address = \"0x12\"\n")).is_err());
     }
 
     #[test]
