@@ -175,6 +175,10 @@ impl OfferPayer {
         }
         let (token, account) = (chosen.token(), self.signer.address());
         let unknown = |error: anyhow::Error| PayRefusal::Approval(format!("{error:#}"));
+        if chain.chain_id().await.map_err(unknown)? != token.network().chain_id() {
+            let other = "the JSON-RPC server is on another network";
+            return Err(PayRefusal::Approval(other.into()));
+        }
         let allowed = chain
             .permit2_allowance(token, account)
             .await

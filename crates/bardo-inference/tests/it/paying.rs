@@ -52,17 +52,9 @@ fn an_offer_of_version_1_is_paid_too() {
     assert_eq!(proxy.spend()["session"], "0.002000");
 }
 
-/// A JSON-RPC server of Base on which Permit2 has every approval.
-fn chain() -> ScriptedSeller {
-    ScriptedSeller::new(|_| {
-        let result = format!("0x{}", "f".repeat(64));
-        SellerReply::json(200, &json!({ "jsonrpc": "2.0", "id": 1, "result": result }))
-    })
-}
-
 #[test]
 fn a_ceiling_counts_with_what_its_receipt_says() {
-    let chain = chain();
+    let chain = seller::chain(8453, 1 << 40);
     let rpc = format!("http://127.0.0.1:{}", chain.port);
     let seller = ScriptedSeller::new(|request| match payment(request) {
         None => offer(&[entry("upto", "90000")]),
@@ -80,7 +72,7 @@ fn a_ceiling_counts_with_what_its_receipt_says() {
 
 #[test]
 fn a_refused_ceiling_falls_back_to_a_fixed_price_once() {
-    let chain = chain();
+    let chain = seller::chain(8453, 1 << 40);
     let rpc = format!("http://127.0.0.1:{}", chain.port);
     let entries = || offer(&[entry("exact", "3660"), entry("upto", "90000")]);
     let seller = ScriptedSeller::new(move |request| match payment(request) {
@@ -216,14 +208,17 @@ fn answers_without_payment_pass_and_a_payment_of_the_client_does_not() {
 
 #[test]
 fn a_ceiling_without_approval_of_permit2_gives_way_to_a_fixed_price() {
-    let chain = ScriptedSeller::new(|_| {
-        SellerReply::json(200, &json!({ "jsonrpc": "2.0", "id": 1, "result": "0x0" }))
-    });
-    let rpc = format!("http://127.0.0.1:{}", chain.port);
-    for (entries, status) in [
-        (vec![entry("upto", "90000"), entry("exact", "3660")], 200),
-        (vec![entry("upto", "90000")], 402),
+    let both = || vec![entry("upto", "90000"), entry("exact", "3660")];
+    for (chain, entries, status) in [
+        (seller::chain(8453, 89_999), both(), 200),
+        (
+            seller::chain(8453, 89_999),
+            vec![entry("upto", "90000")],
+            402,
+        ),
+        (seller::chain(1, 1 << 40), both(), 200),
     ] {
+        let rpc = format!("http://127.0.0.1:{}", chain.port);
         let seller = ScriptedSeller::new(move |request| match payment(request) {
             None => offer(&entries),
             Some(_) => seller::answer(),
@@ -238,4 +233,25 @@ fn a_ceiling_without_approval_of_permit2_gives_way_to_a_fixed_price() {
             .collect();
         assert_eq!(schemes, vec!["exact"; usize::from(status == 200)]);
     }
+}
+
+#[test]
+fn a_permit_is_signed_for_a_seller_that_sends_it() {
+    let chain = seller::chain(8453, 0);
+    let rpc = format!("http://127.0.0.1:{}", chain.port);
+    let seller = ScriptedSeller::new(|request| {
+        if payment(request).is_some() {
+            return seller::answer().with("payment-response", receipt(Some("0")));
+        }
+        let offer = json!({ "x402Version": 2, "resource": { "url": "http://127.0.0.1/" },
+            "accepts": [entry("upto", "90000")], "extensions": { "eip2612GasSponsoring": { "info": {} } } });
+        let header = bardo_x402::wire::encode_header(&offer.to_string());
+        SellerReply::json(402, &json!({})).with("payment-required", header)
+    });
+    let proxy = ServedProxy::new(&seller, &["--rpc", &rpc]);
+    assert_eq!(proxy.chat().status(), 200);
+    let permit = &seller.payments()[0]["extensions"]["eip2612GasSponsoring"]["info"];
+    assert_eq!(permit["nonce"], "7");
+    assert_eq!(permit["amount"], "90000");
+    assert_eq!(proxy.spend()["session"], "0.000000", "nothing was charged");
 }

@@ -132,13 +132,7 @@ fn an_endpoint_that_is_not_there_costs_nothing_and_may_be_asked_again() {
 
 #[test]
 fn a_refusal_after_a_lost_answer_is_no_reason_to_pay_again() {
-    let chain = ScriptedSeller::new(|_| {
-        let result = format!("0x{}", "f".repeat(64));
-        SellerReply::json(
-            200,
-            &serde_json::json!({ "jsonrpc": "2.0", "id": 1, "result": result }),
-        )
-    });
+    let chain = seller::chain(8453, 1 << 40);
     let rpc = format!("http://127.0.0.1:{}", chain.port);
     let mut paid = 0;
     let seller = ScriptedSeller::new(move |request| {

@@ -217,3 +217,18 @@ pub(crate) fn honest() -> ScriptedSeller {
         Some(_) => answer().with("payment-response", receipt(None)),
     })
 }
+
+/// A JSON-RPC server of a chain: what Permit2 may take, and 7 as the nonce of every permit.
+pub(crate) fn chain(id: u64, allowance: u64) -> ScriptedSeller {
+    ScriptedSeller::new(move |request| {
+        let call = request.json();
+        let data = call.pointer("/params/0/data").and_then(Value::as_str);
+        let number = match (call["method"].as_str(), data) {
+            (Some("eth_chainId"), _) => id,
+            (_, Some(data)) if data.starts_with("0x7ecebe00") => 7,
+            _ => allowance,
+        };
+        let result = format!("{number:#x}");
+        SellerReply::json(200, &json!({ "jsonrpc": "2.0", "id": 1, "result": result }))
+    })
+}
