@@ -21,7 +21,7 @@ const FIXED_PRICE: &[PaymentScheme] = &[PaymentScheme::Exact];
 const RESENDS: u32 = 3;
 /// Wait before the first of them; each next one waits twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(400);
-/// Longest wait that a seller can ask for.
+/// Longest wait that a seller can ask for; one that asks for more is not asked again.
 const WAIT_MAX: Duration = Duration::from_secs(20);
 
 /// Sends requests of clients to the seller, and pays.
@@ -172,7 +172,7 @@ impl Exchange {
                     is_open = true;
                     SellerError::Pending
                 }
-                Ok(answer) if is_failure(&answer, &used) && !is_last => {
+                Ok(answer) if is_failure(&answer, &used) && !is_last && !asks_for_long(&answer) => {
                     is_open = true;
                     asked = retry_after(answer.headers());
                     SellerError::Cut
@@ -185,7 +185,7 @@ impl Exchange {
             if is_last {
                 return Err(self.unanswered(used, problem, is_open).await);
             }
-            tokio::time::sleep(asked.unwrap_or(wait).max(wait).min(WAIT_MAX)).await;
+            tokio::time::sleep(asked.unwrap_or(wait).max(wait)).await;
             wait *= 2;
             resends += 1;
         }
@@ -295,6 +295,11 @@ fn with_payment(message: &Message, used: &PaymentInUse) -> Message {
 fn is_failure(answer: &Response<UpstreamBody>, used: &PaymentInUse) -> bool {
     answer.status().is_server_error()
         && !matches!(used.payment.news(answer.headers()), ReceiptNews::Charged(_))
+}
+
+/// Whether a seller wants to be left alone for longer than a client would wait.
+fn asks_for_long(answer: &Response<UpstreamBody>) -> bool {
+    retry_after(answer.headers()).is_some_and(|asked| asked > WAIT_MAX)
 }
 
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {

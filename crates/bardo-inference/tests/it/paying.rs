@@ -71,6 +71,25 @@ fn a_ceiling_counts_with_what_its_receipt_says() {
 }
 
 #[test]
+fn a_receipt_above_the_ceiling_or_for_a_fixed_price_changes_nothing() {
+    let chain = seller::chain(8453, 1 << 40);
+    let rpc = format!("http://127.0.0.1:{}", chain.port);
+    for (scheme, told, counted) in [
+        ("upto", "90001", "0.090000"),
+        ("upto", "-1", "0.090000"),
+        ("exact", "1", "0.090000"),
+    ] {
+        let seller = ScriptedSeller::new(move |request| match payment(request) {
+            None => offer(&[entry(scheme, "90000")]),
+            Some(_) => seller::answer().with("payment-response", receipt(Some(told))),
+        });
+        let proxy = ServedProxy::new(&seller, &["--rpc", &rpc]);
+        assert_eq!(proxy.chat().status(), 200);
+        assert_eq!(proxy.spend()["session"], counted, "{scheme} {told}");
+    }
+}
+
+#[test]
 fn a_refused_ceiling_falls_back_to_a_fixed_price_once() {
     let chain = seller::chain(8453, 1 << 40);
     let rpc = format!("http://127.0.0.1:{}", chain.port);

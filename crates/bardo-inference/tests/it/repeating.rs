@@ -232,3 +232,13 @@ fn an_answer_that_is_cut_is_asked_for_again_with_its_payment() {
         assert_eq!(proxy.spend()["session"], "0.003660");
     }
 }
+
+#[test]
+fn a_seller_that_asks_for_a_long_wait_is_left_alone() {
+    let seller = failing(vec![|| unavailable().with("retry-after", "3600")]);
+    let proxy = ServedProxy::new(&seller, &[]);
+    let failed = proxy.chat();
+    assert_eq!(failed.status(), 503);
+    assert_eq!(failed.header("retry-after"), Some("3600"));
+    assert_eq!(headers(&seller).len(), 1);
+}
