@@ -6,6 +6,7 @@
 mod blockrun;
 mod caps;
 mod guarding;
+mod histories;
 mod http;
 mod paying;
 mod repeating;
