@@ -44,7 +44,8 @@ async fn run_tool(args: RunArgs) -> Result<u8> {
     let settings = ProxySettings::load(&args.settings)?;
     let (proxy, listener) = open(&settings, 0, false).await?;
     let port = listener.local_addr()?.port();
-    let tool = ToolCommand::new(&args.command, args.model.as_deref(), &proxy.guard, port);
+    let tool = ToolCommand::new(&args.command, args.model.as_deref(), &proxy.guard, port)
+        .context("write the settings of the tool")?;
     let serving = tokio::task::spawn_local(proxy::serve(Rc::clone(&proxy), listener));
     let code = run::run(&tool).await;
     serving.abort();

@@ -1,7 +1,11 @@
 //! What each tool needs, so that it calls the proxy and nobody else.
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use tempfile::NamedTempFile;
 
 use crate::guard::ProxyGuard;
 use crate::wallet::KEY_VARIABLE;
@@ -22,23 +26,28 @@ pub(crate) const REMOVED: [&str; 7] = [
 ];
 
 /// A command with what leads it to the proxy.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct ToolCommand {
     pub(crate) program: OsString,
     pub(crate) args: Vec<OsString>,
     pub(crate) set: Vec<(&'static str, String)>,
     pub(crate) removed: &'static [&'static str],
+    /// Settings of the tool that are there as long as this value.
+    _settings: Option<NamedTempFile>,
 }
 
 impl ToolCommand {
     /// Prepares a command, by the name of its program. A tool that is not known gets all variables
     /// that SDKs read.
+    ///
+    /// # Errors
+    /// When the settings of a tool cannot be written.
     pub(crate) fn new(
         command: &[String],
         model: Option<&str>,
         guard: &ProxyGuard,
         port: u16,
-    ) -> Self {
+    ) -> std::io::Result<Self> {
         let root = format!("http://127.0.0.1:{port}");
         let token = guard.token().expose();
         let (program, given) = command
@@ -49,10 +58,17 @@ impl ToolCommand {
             .and_then(|name| name.to_str());
         let mut args: Vec<OsString> = Vec::new();
         let mut set = Vec::new();
+        let mut settings = None;
         match name {
             Some("claude") => {
                 set = messages(&root, token);
                 set.extend(claude_models(model));
+                // Two such options would be ambiguous; the caller's own counts.
+                if !given.iter().any(|arg| arg.starts_with("--settings")) {
+                    let file = claude_settings(&set)?;
+                    args.extend(["--settings".into(), file.path().into()]);
+                    settings = Some(file);
+                }
             }
             Some("codex") => {
                 args.extend(codex(&root, model).into_iter().map(OsString::from));
@@ -72,12 +88,13 @@ impl ToolCommand {
             }
         }
         args.extend(given.iter().map(OsString::from));
-        Self {
+        Ok(Self {
             program: program.into(),
             args,
             set,
             removed: &REMOVED,
-        }
+            _settings: settings,
+        })
     }
 }
 
@@ -109,6 +126,20 @@ fn claude_models(model: Option<&str>) -> Vec<(&'static str, String)> {
     model.map(set).into_iter().flatten().collect()
 }
 
+/// Settings of a session of Claude Code, in a file that its owner alone can read. The variables in the
+/// user's own settings win over those of the process, and these win over both.
+fn claude_settings(set: &[(&'static str, String)]) -> std::io::Result<NamedTempFile> {
+    let mut env: Map<String, Value> = Map::new();
+    env.insert("ANTHROPIC_API_KEY".into(), json!(""));
+    env.extend(
+        set.iter()
+            .map(|(name, value)| ((*name).to_owned(), json!(value))),
+    );
+    let mut file = NamedTempFile::with_suffix(".json")?;
+    file.write_all(json!({ "env": env }).to_string().as_bytes())?;
+    Ok(file)
+}
+
 /// Codex has its provider in its configuration. It repeats what was refused, unless told not to.
 fn codex(root: &str, model: Option<&str>) -> Vec<String> {
     let provider = format!(
@@ -122,7 +153,7 @@ fn codex(root: &str, model: Option<&str>) -> Vec<String> {
     ];
     if let Some(model) = model {
         // A text in TOML and in JSON is written in one way.
-        args.extend(["-c".into(), format!("model={}", serde_json::json!(model))]);
+        args.extend(["-c".into(), format!("model={}", json!(model))]);
     }
     args
 }
@@ -135,13 +166,25 @@ mod tests {
         let guard = ProxyGuard::new(4711).unwrap();
         let command: Vec<String> = command.iter().map(|part| (*part).to_owned()).collect();
         let token = guard.token().expose().to_owned();
-        (ToolCommand::new(&command, model, &guard, 4711), token)
+        let tool = ToolCommand::new(&command, model, &guard, 4711).unwrap();
+        (tool, token)
     }
 
     #[test]
     fn claude_gets_its_address_and_its_models() {
         let (tool, token) = prepare(&["/usr/bin/claude", "-p", "Hello"], Some("m"));
-        assert_eq!(tool.args, ["-p", "Hello"]);
+        assert_eq!(tool.args[0], "--settings");
+        assert_eq!(tool.args[2..], ["-p", "Hello"]);
+        let settings = std::fs::read(&tool.args[1]).unwrap();
+        let settings: Value = serde_json::from_slice(&settings).unwrap();
+        assert_eq!(
+            settings["env"]["ANTHROPIC_BASE_URL"],
+            "http://127.0.0.1:4711"
+        );
+        assert_eq!(settings["env"]["ANTHROPIC_AUTH_TOKEN"], token);
+        let file = std::path::PathBuf::from(&tool.args[1]);
+        let (own, _) = prepare(&["claude", "--settings", "mine.json"], None);
+        assert_eq!(own.args, ["--settings", "mine.json"]);
         assert!(
             tool.set
                 .contains(&("ANTHROPIC_BASE_URL", "http://127.0.0.1:4711".into()))
@@ -158,6 +201,8 @@ mod tests {
                 .any(|(name, _)| *name == "ANTHROPIC_API_KEY")
         );
         assert!(tool.removed.contains(&"BARDO_INFERENCE_KEY"));
+        drop(tool);
+        assert!(!file.exists(), "the token is gone with the session");
     }
 
     #[test]

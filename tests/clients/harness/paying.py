@@ -7,6 +7,7 @@ second request does not fit into: it must stop at once, and the caller must read
 
 import contextlib
 import dataclasses
+import json
 import os
 import pathlib
 
@@ -116,6 +117,10 @@ class PayingAgents:
         prices = home / ".aider" / "caches" / "model_prices_and_context_window.json"
         prices.parent.mkdir(parents=True)
         prices.write_text('{"none": {}}')
+        # The caller's own settings lead elsewhere, and must not win.
+        (home / ".claude").mkdir()
+        elsewhere = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "ANTHROPIC_API_KEY": "sk-ant-own"}
+        (home / ".claude" / "settings.json").write_text(json.dumps({"env": elsewhere}))
         env = isolation.environment(
             home,
             BARDO_INFERENCE_KEY=KEY,
@@ -169,7 +174,8 @@ def check(session: Session, done, work: pathlib.Path, entries: list) -> None:
     """What the agent did, what the caller reads, and what the seller saw."""
     assert not done.timed_out, done.tail()
     assert "bardo-inference: spent " in done.stderr, done.tail()
-    assert KEY not in str(entries) and "bardo-local-" not in str(entries), "a secret reached the seller"
+    secrets = (KEY, "bardo-local-", "sk-ant-own")
+    assert not any(secret in str(entries) for secret in secrets), "a secret reached the seller"
     paths = {entry["path"] for entry in entries}
     own = {"claude-code": "/messages", "codex": "/responses", "aider": "/chat/completions"}[session.agent]
     path = "/chat/completions" if session.speaks else own

@@ -72,10 +72,10 @@ fn check_claude_settings(list: &mut CheckList) {
         .find(|name| settings["env"].get(**name).is_some());
     if let Some(name) = set {
         let text = format!(
-            "{} sets {name}, so Claude Code does not call the proxy",
+            "{} sets {name}; `run` replaces it for its session, `serve` cannot",
             file.display()
         );
-        list.fail(
+        list.warn(
             "claude-settings",
             text,
             format!("remove {name} from `env` there"),
