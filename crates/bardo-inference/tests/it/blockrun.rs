@@ -102,3 +102,40 @@ fn free_models_of_blockrun_cost_nothing_and_wrong_ones_are_told() {
     assert!(wrong.text().contains("none/such"), "{}", wrong.text());
     assert_eq!(proxy.spend()["payments"], 0);
 }
+
+#[test]
+fn a_ceiling_of_blockrun_is_signed_by_permit2_and_counts_what_was_used() {
+    let chain = crate::seller::chain(8453, 1 << 40);
+    let rpc = format!("http://127.0.0.1:{}", chain.port);
+    let body = with_model("anthropic/claude-opus-5.5", chat("Hello"));
+    let counted = |flags: &[&str]| {
+        let proxy = proxy(flags);
+        let answer = proxy.ask("/v1/messages", &body);
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let spend = proxy.spend();
+        assert_eq!(spend["payments"], 1);
+        assert_eq!(spend["open"], "0.000000");
+        spend["session"].clone()
+    };
+    // The simulated seller settles the fixed price of a ceiling ten times as high.
+    let ceiling = counted(&["--scheme", "upto", "--rpc", &rpc]);
+    assert_eq!(ceiling, counted(&["--scheme", "exact"]));
+}
+
+#[test]
+fn a_ceiling_that_the_cap_excludes_gives_way_to_the_fixed_price() {
+    let chain = crate::seller::chain(8453, 1 << 40);
+    let rpc = format!("http://127.0.0.1:{}", chain.port);
+    let flags = [
+        "--scheme",
+        "upto,exact",
+        "--rpc",
+        &rpc,
+        "--cap-request",
+        "0.01",
+    ];
+    let proxy = proxy(&flags);
+    let body = with_model("anthropic/claude-opus-5.5", chat("Hello"));
+    assert_eq!(proxy.ask("/v1/messages", &body).status(), 200);
+    assert_eq!(proxy.spend()["payments"], 1);
+}
