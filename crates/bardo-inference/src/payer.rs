@@ -16,7 +16,7 @@ use crate::book::{CapRefusal, PaymentEnd, SpendBook};
 use crate::chain::WalletReader;
 
 /// Longest time for which a payment is signed, in seconds.
-const TIMEOUT_MAX_S: u64 = 600;
+const TIMEOUT_MAX_S: u64 = 1_800;
 
 /// Why a 402 stays unpaid. Nothing was signed that anybody has.
 #[derive(Debug, thiserror::Error)]

@@ -274,3 +274,34 @@ fn a_permit_is_signed_for_a_seller_that_sends_it() {
     assert_eq!(permit["amount"], "90000");
     assert_eq!(proxy.spend()["session"], "0.000000", "nothing was charged");
 }
+
+#[test]
+fn a_payment_is_good_for_as_long_as_the_seller_needs_and_half_an_hour_at_most() {
+    let now_s = || {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.expect("a clock").as_secs()
+    };
+    for (asked, signed) in [(1_020, 1_020), (31_536_000, 1_800)] {
+        let seller = ScriptedSeller::new(move |request| {
+            let mut entry = entry("exact", "3660");
+            entry["maxTimeoutSeconds"] = json!(asked);
+            match payment(request) {
+                None => offer(&[entry]),
+                Some(_) => seller::answer(),
+            }
+        });
+        let proxy = ServedProxy::new(&seller, &[]);
+        let before = now_s();
+        assert_eq!(proxy.chat().status(), 200);
+        let after = now_s();
+        let ends = &seller.payments()[0]["payload"]["authorization"]["validBefore"];
+        let ends: u64 = ends
+            .as_str()
+            .and_then(|ends| ends.parse().ok())
+            .expect("a time");
+        assert!(
+            (before + signed..=after + signed).contains(&ends),
+            "{asked}: {ends}"
+        );
+    }
+}
