@@ -1,6 +1,7 @@
 //! `bardo-gateway serve`: from the command line to a running gateway, and down again.
 
 mod logging;
+mod runtime;
 mod signals;
 pub(crate) mod start;
 mod start_only;
@@ -21,6 +22,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::logging::start_logging;
+pub(crate) use self::runtime::runtime;
 use self::signals::{Signals, quit};
 use self::start::{Announced, Listeners, announce, load};
 pub(crate) use self::start::{known_clients, no_provider};
@@ -155,19 +157,12 @@ fn serve(
         started,
     };
     let runtime = runtime()?;
-    if let Some(sale) = &running.edge.sale {
-        let checked = runtime.block_on(sale.check_chain());
-        checked.map_err(|reason| loaded.refuse(&reason))?;
-    }
+    running.start_sale(&runtime, &loaded, &stores)?;
     let engine = Arc::clone(&running.edge.engine);
     engine.start_settler(runtime.handle());
     peers::start(&engine, &running.edge.bus, runtime.handle());
     bankr::store_seeds(&engine, folder.path());
     runtime.spawn(bankr::watch(Arc::clone(&engine), running.transport.clone()));
-    if let Some(sale) = &running.edge.sale {
-        let ledger = Arc::clone(&stores.ledger);
-        runtime.spawn(sale::keep_settling(Arc::clone(sale), ledger));
-    }
     let pumps = Pumps::start(&running.edge, &running.transport, runtime.handle());
     let patience = runtime.block_on(async {
         let (config, transport) = (&loaded.config, &running.transport);
@@ -289,14 +284,6 @@ fn edge(
     }))
 }
 
-/// A runtime of this thread alone.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliFailure> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string().into())
-}
-
 fn policy(
     config: &Config,
     stored: StoredKeys,
@@ -364,6 +351,23 @@ fn written(loaded: &Loaded) -> Option<SystemTime> {
 }
 
 impl ProcessState {
+    /// Starts to settle payments, on a chain that is the right one.
+    fn start_sale(
+        &self,
+        runtime: &tokio::runtime::Runtime,
+        loaded: &Loaded,
+        stores: &ProcessStores,
+    ) -> Result<(), CliFailure> {
+        let Some(sale) = &self.edge.sale else {
+            return Ok(());
+        };
+        let checked = runtime.block_on(sale.check_chain());
+        checked.map_err(|reason| loaded.refuse(&reason))?;
+        let ledger = Arc::clone(&stores.ledger);
+        runtime.spawn(sale::keep_settling(Arc::clone(sale), ledger));
+        Ok(())
+    }
+
     /// Everything beside serving: lists, reloads, signals. Calls `ready` once. Returns when the
     /// process has to end, with `stop` set, and how long to wait for the store.
     async fn attend(
