@@ -37,8 +37,7 @@ pub struct Seller {
 pub(crate) struct PricedItem {
     /// What quotes of it bind.
     pub(crate) digest: RequestDigest,
-    /// The price at which it is offered now. Payments of version 1 repeat no quote, so they are
-    /// held to it.
+    /// The price at which it is offered now. A payment without a quote must match it.
     pub(crate) price: Option<MicroUsd>,
     pub(crate) bounds: CeilingBounds,
     /// Seconds for which a payment has to be good yet.
@@ -53,7 +52,7 @@ pub struct SaleRequest<'a> {
     pub dialect: Dialect,
     /// The body, byte for byte.
     pub body: &'a [u8],
-    /// The price at which the request is offered now, for payments of version 1.
+    /// The price at which the request is offered now, for payments without a quote.
     pub price: Option<MicroUsd>,
 }
 
@@ -201,9 +200,10 @@ impl Seller {
     ) -> Result<ComparedPayment, PaymentRejection> {
         let now_s = self.clock.now_ms() / 1_000;
         let version = payment.version();
-        let (requirement, quote) = match version {
-            X402Version::V2 => self.quoted(&payment, wanted.digest, now_s)?,
-            X402Version::V1 => (self.current(wanted, now_s)?, String::new()),
+        let is_exact = payment.payload.scheme == PaymentScheme::Exact.name();
+        let (requirement, quote) = match payment.has_quote() {
+            false if is_exact => (self.current(wanted, now_s)?, String::new()),
+            _ => self.quoted(&payment, wanted.digest, now_s)?,
         };
         let method = requirement.method;
         let window = self.terms.window(wanted.least_s);
@@ -242,7 +242,7 @@ impl Seller {
         Ok((requirement, text.to_owned()))
     }
 
-    /// The requirement of `exact` at the price of now, for a payment of version 1.
+    /// The requirement of `exact` at the price of now, for a payment without a quote.
     fn current(
         &self,
         wanted: &PricedItem,

@@ -51,6 +51,14 @@ impl PresentedPayment {
         Ok(Some(Self { payload }))
     }
 
+    /// Whether the payer repeats a quote. Version 1 has no place for it, and some clients of version
+    /// 2 leave it out under `exact`; they are held to the price of the moment.
+    #[must_use]
+    pub fn has_quote(&self) -> bool {
+        let accepted = self.payload.accepted.as_ref();
+        accepted.is_some_and(|accepted| accepted.quote.is_some())
+    }
+
     /// The version of the protocol that the payer speaks.
     #[must_use]
     pub fn version(&self) -> X402Version {

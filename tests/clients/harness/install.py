@@ -66,9 +66,11 @@ def venv(name: str) -> pathlib.Path:
 
 
 def npm(name: str) -> pathlib.Path:
-    """A directory whose `node_modules` is what `js/<name>/package-lock.json` says."""
+    """A directory whose `node_modules` is what `js/<name>/` says: its lock file, where it has one."""
     source = HERE / "js" / name
-    pins = [source / "package.json", source / "package-lock.json"]
+    lock = source / "package-lock.json"
+    pins = [source / "package.json", *([lock] if lock.exists() else [])]
+    verb = "ci" if lock.exists() else "install"
     place = target_dir() / f"js-{name}-{digest(*pins)}"
     with locked(place):
         if not (place / ".complete").exists():
@@ -76,8 +78,8 @@ def npm(name: str) -> pathlib.Path:
             place.mkdir(parents=True)
             for pin in pins:
                 shutil.copy(pin, place)
-            argv = ["npm", "ci", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
-            _checked(f"npm ci {name}", argv, cwd=place)
+            argv = ["npm", verb, "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
+            _checked(f"npm {verb} {name}", argv, cwd=place)
             (place / ".complete").touch()
     return place
 

@@ -183,28 +183,19 @@ impl Edge {
         guest: Principal,
     ) -> Result<AdmittedPayment, Problem> {
         let offer = || self.quoted(sale, caller, read, guest.clone());
-        let price = match payment.version() {
-            X402Version::V1 => {
-                let received = received(
-                    caller,
-                    read.task,
-                    read.headers,
-                    read.body.clone(),
-                    guest.clone(),
-                );
-                match self.engine.quote(self.engine.read(received)?).await {
-                    EngineError::Unpaid(unpaid) => Some(unpaid.price),
-                    refused => return Err(Problem::from(refused)),
-                }
-            }
-            X402Version::V2 => {
-                let received = received(
-                    caller,
-                    read.task,
-                    read.headers,
-                    read.body.clone(),
-                    guest.clone(),
-                );
+        let received = received(
+            caller,
+            read.task,
+            read.headers,
+            read.body.clone(),
+            guest.clone(),
+        );
+        let price = match payment.has_quote() {
+            false => match self.engine.quote(self.engine.read(received)?).await {
+                EngineError::Unpaid(unpaid) => Some(unpaid.price),
+                refused => return Err(Problem::from(refused)),
+            },
+            true => {
                 self.engine.check_replay(received).await?;
                 None
             }

@@ -2,6 +2,8 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -12,6 +14,9 @@ use super::{ServerError, find};
 const CONTRACTS: &str = include_str!("../../../../tests/chain/contracts.json");
 /// How often another port is tried when one is taken at the last moment.
 const STARTS_MAX: u32 = 5;
+/// How often a transaction's block is looked for, and the pause between.
+const LOOKS: u32 = 400;
+const PAUSE: Duration = Duration::from_millis(5);
 /// The account that mints: the last of the node's own.
 const MINTER: &str = "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720";
 
@@ -22,6 +27,7 @@ pub struct ChainNode {
     running: ServerProcess,
     _folder: Folder,
     port: u16,
+    mines: AtomicBool,
 }
 
 impl ChainNode {
@@ -62,6 +68,7 @@ impl ChainNode {
             running,
             _folder: folder,
             port,
+            mines: AtomicBool::new(true),
         };
         node.place_contracts()?;
         Ok(node)
@@ -205,6 +212,7 @@ impl ChainNode {
     /// # Errors
     /// When the node does not answer.
     pub fn mines_by_itself(&self, does: bool) -> Result<(), ServerError> {
+        self.mines.store(does, Ordering::Relaxed);
         self.call("evm_setAutomine", &json!([does]))?;
         Ok(())
     }
@@ -220,7 +228,15 @@ impl ChainNode {
 
     fn send(&self, from: &str, to: &str, data: &str) -> Result<(), ServerError> {
         let call = json!([{ "from": from, "to": to, "data": data }]);
-        self.call("eth_sendTransaction", &call)?;
+        let hash = self.call("eth_sendTransaction", &call)?;
+        // The node answers before the block is there.
+        for _ in 0..LOOKS {
+            let receipt = self.call("eth_getTransactionReceipt", &json!([hash]))?;
+            if !receipt.is_null() || !self.mines.load(Ordering::Relaxed) {
+                break;
+            }
+            std::thread::park_timeout(PAUSE);
+        }
         Ok(())
     }
 
