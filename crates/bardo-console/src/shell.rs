@@ -35,7 +35,7 @@ const fn item(
 }
 
 /// The pages, in the order of the navigation.
-pub(crate) const NAV: [NavItem; 13] = [
+pub(crate) const NAV: [NavItem; 14] = [
     item(
         "Observe",
         "overview",
@@ -98,6 +98,13 @@ pub(crate) const NAV: [NavItem; 13] = [
         "Accounts",
         "/console/accounts",
         "balance deposit ledger money",
+    ),
+    item(
+        "",
+        "payments",
+        "Payments",
+        "/console/payments",
+        "x402 wallets debts settlements chain usdc exposure",
     ),
     item(
         "",

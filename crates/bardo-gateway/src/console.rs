@@ -15,6 +15,7 @@ mod keys;
 mod live;
 mod models;
 mod overview;
+mod payments;
 mod providers;
 mod receipt;
 mod relay;

@@ -27,6 +27,7 @@ PAGES = {
     "keys": "/console/keys?new=1",
     "key": "/console/keys/{key}",
     "accounts": "/console/accounts",
+    "payments": "/console/payments",
     "account": "/console/accounts/{account}",
     "providers": "/console/providers",
     "provider": "/console/providers/openrouter",

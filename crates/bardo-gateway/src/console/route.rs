@@ -2,8 +2,8 @@
 
 use super::visit::{PageProblem, PageResult, Visit};
 use super::{
-    accounts, build, cache, golem, golems, keys, live, models, overview, providers, receipt,
-    requests, routing, search, settings, venice,
+    accounts, build, cache, golem, golems, keys, live, models, overview, payments, providers,
+    receipt, requests, routing, search, settings, venice,
 };
 
 /// The page of a request.
@@ -33,6 +33,11 @@ pub(super) async fn show(visit: &Visit<'_>) -> PageResult {
         (false, ["accounts", name, "ledger.csv"]) => accounts::file(visit, name, "csv").await,
         (false, ["accounts", name, "ledger.json"]) => accounts::file(visit, name, "json").await,
         (true, ["accounts", name, "deposit"]) => accounts::deposit(visit, name).await,
+        (false, ["payments"]) => payments::list(visit).await,
+        (false, ["payments.csv"]) => payments::file(visit, "csv").await,
+        (false, ["payments.json"]) => payments::file(visit, "json").await,
+        (false, ["payments", id]) => payments::show(visit, id).await,
+        (true, ["payments", id, "write-off"]) => payments::write_off(visit, id).await,
         (false, ["providers"]) => Ok(providers::list(visit)),
         (false, ["providers", name]) => providers::show(visit, name),
         (false, ["models"]) => Ok(models::list(visit)),

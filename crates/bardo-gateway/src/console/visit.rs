@@ -193,6 +193,7 @@ fn done(name: &str) -> Option<&'static str> {
     Some(match name {
         "revoked" => "The key is revoked. Requests with it are refused from now on.",
         "limits" => "The limits are changed. They hold from the next request on.",
+        "written_off" => "The debt is written off. The wallet can pay for requests again.",
         "deposited" => "The deposit is booked.",
         "flushed" => "The stored answers are removed.",
         "refresh" => "The lists of models are being read again. Reload in a few seconds.",

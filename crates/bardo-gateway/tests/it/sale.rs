@@ -397,3 +397,40 @@ fn a_payment_beside_a_key_is_booked_on_the_account_of_the_key() {
     assert_eq!(answer.status(), 200, "{}", answer.text());
     assert_eq!(payment_of(&gateway, &answer)["account"], "acct_sandbox");
 }
+
+#[test]
+fn operators_see_each_payment_on_a_page_and_in_files() {
+    let gateway = seller(&[]);
+    let request = chat("Hi");
+    let payment = sign(
+        &gateway.send(&request),
+        X402Version::V2,
+        PaymentScheme::Upto,
+    );
+    let answer = gateway.send(&paid(&request, &payment));
+    let id = answer.header("x-bardo-payment").expect("an id").to_owned();
+    eventually("the booking", || {
+        let found = payment_of(&gateway, &answer);
+        found["booked_usd"].as_str().map(|_| ())
+    });
+    let page = |path: &str| {
+        let page = Request::get(path).send(gateway.admin);
+        assert_eq!(page.status(), 200, "{path}: {}", page.text());
+        page.text()
+    };
+    for path in [
+        "/console/payments",
+        "/console/payments?stage=settled",
+        "/console/payments.csv",
+        "/console/payments.json?stage=settled",
+    ] {
+        assert!(page(path).contains(&id), "{path}");
+    }
+    assert!(!page("/console/payments?stage=debts").contains(&id));
+    let one = page(&format!("/console/payments/{id}"));
+    let found = payment_of(&gateway, &answer);
+    let transaction = found["transaction"].as_str().expect("a transaction");
+    assert!(one.contains(transaction), "{one}");
+    let missing = Request::get("/console/payments/req_none").send(gateway.admin);
+    assert_eq!(missing.status(), 404);
+}
