@@ -1,7 +1,7 @@
 //! Sells single requests to callers without an account, for payments by x402.
 //!
 //! An offer ([`SaleOffers`]) becomes a payment ([`PresentedPayment`]), which is verified and claimed
-//! ([`Seller::admit`]) before the engine sees its request. The engine then holds and charges as for
+//! ([`Seller::claim`]) before the engine sees its request. The engine then holds and charges as for
 //! any caller, against the claim in place of an account ([`ClaimedHolds`]). The settlement on the
 //! chain follows from the claim alone, in this process or in another.
 //!

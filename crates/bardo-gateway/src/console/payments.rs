@@ -103,7 +103,7 @@ fn chain(status: &Value, facts: &mut FactList) {
     for endpoint in status["endpoints"].as_array().into_iter().flatten() {
         let name = endpoint["name"].as_str().unwrap_or_default();
         let cell = match endpoint["reason"].as_str() {
-            None => Cell::badge("believed", Tone::Good).note(name),
+            None => Cell::badge("in use", Tone::Good).note(name),
             Some(reason) => Cell::badge("set aside", Tone::Bad).note(format!("{name}: {reason}")),
         };
         facts.add("Endpoint", cell);
@@ -154,6 +154,17 @@ fn badge(claim: &ClaimRecord) -> Cell {
     }
 }
 
+/// An address as lists show it; its page has it whole.
+fn shortened(address: &str) -> String {
+    match (
+        address.get(..8),
+        address.get(address.len().saturating_sub(4)..),
+    ) {
+        (Some(first), Some(last)) if address.len() > 14 => format!("{first}…{last}"),
+        _ => address.to_owned(),
+    }
+}
+
 fn table(visit: &Visit<'_>, claims: &[ClaimRecord]) -> PageTable {
     let empty = Empty::new("No payment", "A payment appears here with its request.");
     let headings = [
@@ -174,7 +185,7 @@ fn table(visit: &Visit<'_>, claims: &[ClaimRecord]) -> PageTable {
             Cell::code(id).link(path_of(id)),
             badge(claim),
             Cell::text(claim.scheme.as_str()),
-            Cell::code(claim.key.payer.to_string())
+            Cell::code(shortened(&claim.key.payer.to_string()))
                 .link(format!("/console/payments?wallet={}", encoded(&wallet))),
             Cell::text(usd(claim.ceiling)),
             Cell::text(usd(claim.used)),
