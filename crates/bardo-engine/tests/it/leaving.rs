@@ -46,7 +46,7 @@ async fn leave_after(purse: &Purse, dialect: Dialect, model: &str, pieces: usize
 async fn a_stream_that_is_left_is_charged_for_what_was_delivered() {
     for dialect in [Dialect::Chat, Dialect::Anthropic] {
         for model in ["gpt-5.5", "claude-sonnet-5-5"] {
-            let mut last = MicroUsd::ZERO;
+            let mut last = 0;
             for pieces in [0, 1, 2, 3, 5, 8, 13] {
                 let purse = Purse::with("10").await;
                 if !leave_after(&purse, dialect, model, pieces).await {
@@ -66,10 +66,12 @@ async fn a_stream_that_is_left_is_charged_for_what_was_delivered() {
                 assert!(receipt.estimated, "{place}");
                 assert_eq!(spent, charge(usage.prompt(), usage.output), "{place}");
                 assert!(usage.output > 0 && usage.output < 80, "{place} {usage:?}");
-                assert!(spent >= last, "{place}: less for more");
-                last = spent;
+                // Thinking that was not shown is estimated by time, which differs from run to run.
+                let shown = usage.output - usage.reasoning.unwrap_or(0);
+                assert!(shown >= last, "{place}: less for more, {usage:?}");
+                last = shown;
             }
-            assert!(last > MicroUsd::ZERO);
+            assert!(last > 0);
         }
     }
 }
