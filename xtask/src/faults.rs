@@ -65,6 +65,12 @@ const SUITES: &[Suite] = &[
         about: "the process killed at random moments under load",
     },
     Suite {
+        name: "payments",
+        package: "bardo-gateway",
+        filter: "sale_kill",
+        about: "payments on a chain while gateways die, on one store and on a shared one",
+    },
+    Suite {
         name: "store-faults",
         package: "bardo-gateway",
         filter: "money::store_faults",
