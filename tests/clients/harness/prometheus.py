@@ -75,7 +75,7 @@ class Deployed:
         # A telemetry sink that is not there has series too.
         home = isolation.environment(place / "home", OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9")
         argv = [
-            *(binary, "serve", "--sandbox", "--fast", "--json"),
+            *(binary, "serve", "--sandbox", "--payments", "--fast", "--json"),
             *("--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"),
         ]
         server = stack.enter_context(process.Server("gateway", argv, place / "gateway.log", home))
