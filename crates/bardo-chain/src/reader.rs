@@ -150,7 +150,7 @@ impl ChainReader {
     /// When too few endpoints answer.
     pub async fn fresh_head(&self) -> Result<ChainHead, ReadError> {
         let call = RpcCall::new("eth_getBlockByNumber", json!(["latest", false]));
-        let mut heads = Vec::new();
+        let mut heads: Vec<(usize, ChainHead)> = Vec::new();
         for (endpoint, answers) in self.ask_all(&[call]).await {
             match answers
                 .first()
@@ -161,21 +161,18 @@ impl ChainReader {
                 None => self.note(endpoint, Some("it has no newest block".to_owned())),
             }
         }
-        let newest = heads.iter().map(|(_, head)| head.number).max().unwrap_or(0);
-        heads.retain(|(endpoint, head)| {
-            let is_current = head.number + LAG >= newest;
-            if !is_current {
-                let behind = newest - head.number;
+        heads.sort_by_key(|(_, head)| std::cmp::Reverse(head.number));
+        // So many endpoints have this block or a newer one. Another that says it is far ahead, alone,
+        // changes nothing.
+        let head = heads.get(self.quorum.saturating_sub(1));
+        let head = head.map(|(_, head)| *head);
+        let head = head.ok_or_else(|| self.too_few(heads.len()))?;
+        for (endpoint, other) in &heads {
+            if other.number + LAG < head.number {
+                let behind = head.number - other.number;
                 self.note(*endpoint, Some(format!("it is {behind} blocks behind")));
             }
-            is_current
-        });
-        heads.sort_by_key(|(_, head)| std::cmp::Reverse(head.number));
-        // So many endpoints have this block or a newer one.
-        let head = heads
-            .get(self.quorum.saturating_sub(1))
-            .map(|(_, head)| *head);
-        let head = head.ok_or_else(|| self.too_few(heads.len()))?;
+        }
         self.locked().head = Some((Instant::now(), head));
         Ok(head)
     }
@@ -267,3 +264,6 @@ fn compared((call, answer): (&RpcCall, &RpcAnswer)) -> Result<Value, Option<Vec<
         Err(refusal) => Err(refusal.data.clone()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+use std::sync::Mutex;
+
+use super::*;
+use crate::rpc::{RpcFuture, RpcUnsent};
+
+/// What an endpoint does.
+#[derive(Debug, Clone, Copy)]
+enum Endpoint {
+    /// It has this newest block, and answers every other call with this number.
+    Answers { head: u64, number: u64 },
+    /// It refuses every other call than that for a block, with these bytes of a revert.
+    Reverts(u8),
+    /// It cannot be reached.
+    Down,
+    /// It answers with what is no batch.
+    Nonsense,
+}
+
+/// Endpoints that do as they are told.
+struct Scripted(Mutex<Vec<Endpoint>>);
+
+impl RpcTransport for Scripted {
+    fn endpoints(&self) -> usize {
+        self.0.lock().expect("nobody panicked").len()
+    }
+
+    fn name(&self, endpoint: usize) -> String {
+        format!("endpoint-{endpoint}")
+    }
+
+    fn post(&self, endpoint: usize, body: Vec<u8>) -> RpcFuture<'_, Result<Vec<u8>, RpcUnsent>> {
+        let does = self.0.lock().expect("nobody panicked")[endpoint];
+        let calls: Vec<Value> = serde_json::from_slice(&body).expect("a batch");
+        let answer = |call: &Value| {
+            let id = call["id"].clone();
+            let is_block = call["method"] == "eth_getBlockByNumber";
+            match does {
+                Endpoint::Reverts(byte) if !is_block => {
+                    let data = format!("0x{byte:02x}");
+                    let error =
+                        json!({ "code": 3, "message": format!("by {endpoint}"), "data": data });
+                    json!({ "id": id, "error": error })
+                }
+                Endpoint::Answers { head, .. } if is_block => {
+                    json!({ "id": id, "result": block(head) })
+                }
+                Endpoint::Answers { .. } if call["method"] == "eth_getCode" => {
+                    json!({ "id": id, "result": "0x" })
+                }
+                Endpoint::Answers { number, .. } => {
+                    json!({ "id": id, "result": hex::of_number(number) })
+                }
+                _ => json!({ "id": id, "result": block(1) }),
+            }
+        };
+        let reply = match does {
+            Endpoint::Down => Err(RpcUnsent::NotSent("refused".to_owned())),
+            Endpoint::Nonsense => Ok(b"<html>".to_vec()),
+            _ => Ok(Value::from(calls.iter().map(answer).collect::<Vec<_>>())
+                .to_string()
+                .into_bytes()),
+        };
+        Box::pin(std::future::ready(reply))
+    }
+}
+
+fn block(number: u64) -> Value {
+    json!({
+        "number": hex::of_number(number),
+        "hash": format!("0x{number:064x}"),
+        "timestamp": "0x5",
+        "baseFeePerGas": "0x7",
+    })
+}
+
+fn reader(endpoints: Vec<Endpoint>) -> ChainReader {
+    let terms = ReaderTerms {
+        chain_id: 8453,
+        quorum: 0,
+    };
+    ChainReader::new(Arc::new(Scripted(Mutex::new(endpoints))), terms)
+}
+
+const fn honest(number: u64) -> Endpoint {
+    Endpoint::Answers { head: 100, number }
+}
+
+async fn number(reader: &ChainReader) -> Result<u64, ReadError> {
+    let answers = reader
+        .agreed(&[RpcCall::new("eth_chainId", json!([]))])
+        .await?;
+    let answer = answers.into_iter().next().and_then(Result::ok);
+    Ok(answer.as_ref().and_then(hex::number).unwrap_or(0))
+}
+
+fn reasons(reader: &ChainReader) -> Vec<bool> {
+    let endpoints = reader.endpoints().into_iter();
+    endpoints
+        .map(|endpoint| endpoint.reason.is_some())
+        .collect()
+}
+
+#[tokio::test]
+async fn most_endpoints_outvote_one_that_lies_and_it_is_named() {
+    for lie in [0, 1, 2] {
+        let mut endpoints = vec![honest(5); 3];
+        endpoints[lie] = honest(6);
+        let reader = reader(endpoints);
+        assert_eq!(number(&reader).await, Ok(5), "{lie}");
+        let expected: Vec<bool> = (0..3).map(|one| one == lie).collect();
+        assert_eq!(reasons(&reader), expected);
+    }
+}
+
+#[tokio::test]
+async fn without_agreement_nothing_is_known() {
+    for endpoints in [
+        vec![honest(5), honest(6), honest(7)],
+        vec![honest(5), Endpoint::Down, Endpoint::Down],
+        vec![honest(5), Endpoint::Nonsense, honest(6)],
+        vec![honest(5), honest(6)],
+        vec![Endpoint::Down],
+    ] {
+        let told = format!("{endpoints:?}");
+        assert!(number(&reader(endpoints)).await.is_err(), "{told}");
+    }
+    let one_is_down = vec![honest(5), Endpoint::Nonsense, honest(5)];
+    assert_eq!(number(&reader(one_is_down)).await, Ok(5));
+}
+
+#[tokio::test]
+async fn reverts_agree_by_their_data_and_not_by_their_words() {
+    let call = [RpcCall::new("eth_call", json!([]))];
+    let same = reader(vec![Endpoint::Reverts(1), Endpoint::Reverts(1), honest(5)]);
+    let answers = same.agreed(&call).await.expect("two agree");
+    let refusal = answers[0].as_ref().expect_err("it reverts");
+    assert_eq!(refusal.data, Some(vec![1]));
+    let other = reader(vec![Endpoint::Reverts(1), Endpoint::Reverts(2), honest(5)]);
+    assert!(other.agreed(&call).await.is_err());
+}
+
+#[tokio::test]
+async fn the_head_is_a_block_that_enough_endpoints_have() {
+    let at = |head| Endpoint::Answers { head, number: 0 };
+    let heads = reader(vec![at(100), at(103), at(101)]);
+    assert_eq!(heads.fresh_head().await.map(|head| head.number), Ok(101));
+    // One that is far behind is named, and one that is far ahead of all others changes nothing.
+    let behind = reader(vec![at(100), at(60), at(101)]);
+    assert_eq!(behind.fresh_head().await.map(|head| head.number), Ok(100));
+    assert_eq!(reasons(&behind), [false, true, false]);
+    let ahead = reader(vec![at(100), at(1_000), at(100)]);
+    assert_eq!(ahead.fresh_head().await.map(|head| head.number), Ok(100));
+}
+
+#[tokio::test]
+async fn a_wrong_chain_and_a_missing_contract_are_named() {
+    let checked = reader(vec![honest(1); 3]).check(&[]).await;
+    let told = checked.expect("they agree").expect_err("another chain");
+    assert!(told.contains("of chain 1; chain 8453"), "{told}");
+    let checked = reader(vec![honest(8453); 3])
+        .check(&[([1; 20], "the token")])
+        .await;
+    let told = checked.expect("they agree").expect_err("no code");
+    assert!(told.contains("the token is not on the chain"), "{told}");
+}
