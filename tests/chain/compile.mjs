@@ -1,5 +1,5 @@
 // Compiles the contracts of the local chain. Usage, in this folder: npm ci && node compile.mjs
-// It writes contracts.json: the code that makes each contract.
+// It writes the code that makes each contract, for the node that tests start and for tests/clients.
 
 import fs from "node:fs";
 import solc from "solc";
@@ -29,4 +29,5 @@ for (const contracts of Object.values(output.contracts ?? {})) {
     if (evm.bytecode.object) code[name] = `0x${evm.bytecode.object}`;
   }
 }
-fs.writeFileSync(new URL("contracts.json", import.meta.url), `${JSON.stringify(code, null, 1)}\n`);
+const target = new URL("../../crates/bardo-store/src/servers/contracts.json", import.meta.url);
+fs.writeFileSync(target, `${JSON.stringify(code, null, 1)}\n`);

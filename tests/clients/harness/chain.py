@@ -15,7 +15,7 @@ from agents import isolation
 
 from . import install, process, services
 
-CONTRACTS = install.REPO / "tests" / "chain" / "contracts.json"
+CONTRACTS = install.REPO / "crates" / "bardo-store" / "src" / "servers" / "contracts.json"
 USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
 UPTO_PROXY = "0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002"

@@ -6,13 +6,13 @@ use crate::rpc::{RpcFuture, RpcUnsent};
 /// What an endpoint does.
 #[derive(Debug, Clone, Copy)]
 enum Endpoint {
-    /// It has this newest block, and answers every other call with this number.
+    /// Has this newest block, and answers every other call with this number.
     Answers { head: u64, number: u64 },
-    /// It refuses every other call than that for a block, with these bytes of a revert.
+    /// Refuses every other call than that for a block, with this byte of a revert.
     Reverts(u8),
-    /// It cannot be reached.
+    /// Cannot be reached.
     Down,
-    /// It answers with what is no batch.
+    /// Answers with a text that is no batch.
     Nonsense,
 }
 

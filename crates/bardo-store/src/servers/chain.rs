@@ -11,7 +11,7 @@ use super::process::{Folder, ServerProcess, free_port};
 use super::{ServerError, find};
 
 /// The contracts, compiled: `tests/chain/compile.mjs` writes the file.
-const CONTRACTS: &str = include_str!("../../../../tests/chain/contracts.json");
+const CONTRACTS: &str = include_str!("contracts.json");
 /// How often another port is tried when one is taken at the last moment.
 const STARTS_MAX: u32 = 5;
 /// How often a transaction's block is looked for, and the pause between.
