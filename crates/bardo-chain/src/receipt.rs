@@ -35,6 +35,8 @@ pub struct UsedAuthorization {
     pub authorizer: [u8; 20],
     /// The nonce that it chose.
     pub nonce: [u8; 32],
+    /// The place of the log in its block.
+    pub log_index: u32,
 }
 
 /// A transfer of tokens, as its contract logged it.
@@ -66,6 +68,26 @@ impl ChainReceipt {
             transfers: logs.iter().filter_map(TokenTransfer::read).collect(),
             authorizations: logs.iter().filter_map(UsedAuthorization::read).collect(),
         })
+    }
+
+    /// The amount that one authorization (ERC-3009) moved to an account; `None` where it moved none.
+    /// A token logs the use and its transfer one right after the other, so that several
+    /// authorizations of one transaction are told apart, and another one with the same nonce too.
+    pub(crate) fn authorized(
+        &self,
+        (token, payer, nonce): ([u8; 20], [u8; 20], [u8; 32]),
+        to: [u8; 20],
+    ) -> Option<U256> {
+        let is_it = |used: &&UsedAuthorization| {
+            used.token == token && used.authorizer == payer && used.nonce == nonce
+        };
+        let used = self.authorizations.iter().find(is_it)?;
+        let transfer = self.transfers.iter();
+        let transfer = transfer.filter(|one| one.token == token && one.from == payer);
+        transfer
+            .filter(|one| one.to == to && Some(one.log_index) == used.log_index.checked_add(1))
+            .map(|one| one.value)
+            .next()
     }
 
     /// The amount of a token that went from one account to another; `None` where none did.
@@ -113,6 +135,7 @@ impl UsedAuthorization {
             token: hex::word(&log["address"])?,
             authorizer: account(authorizer)?,
             nonce: hex::word(nonce)?,
+            log_index: u32::try_from(hex::number(&log["logIndex"])?).ok()?,
         })
     }
 }
@@ -132,11 +155,23 @@ fn essence(receipt: &Value) -> Value {
     ])
 }
 
-/// The transactions of logs.
-fn transactions(logs: &Value) -> Value {
-    let logs = logs.as_array();
-    let hashes = logs.map(|logs| logs.iter().map(|log| log["transactionHash"].clone()));
-    json!(hashes.map(Iterator::collect::<Vec<_>>))
+/// The members of logs that decide about money.
+fn told(logs: &Value) -> Value {
+    const MEMBERS: [&str; 7] = [
+        "address",
+        "topics",
+        "data",
+        "logIndex",
+        "transactionHash",
+        "blockHash",
+        "blockNumber",
+    ];
+    let logs = logs.as_array().map(|logs| {
+        let logs = logs.iter();
+        logs.map(|log| MEMBERS.map(|member| log[member].clone()))
+            .collect::<Vec<_>>()
+    });
+    json!(logs)
 }
 
 impl ChainReader {
@@ -201,7 +236,7 @@ impl ChainReader {
     /// When too few endpoints agree.
     pub(crate) async fn logs(&self, filter: Value) -> Result<Vec<Value>, ReadError> {
         let call = RpcCall {
-            compared: transactions,
+            compared: told,
             ..RpcCall::new("eth_getLogs", json!([filter]))
         };
         let answers = self.agreed(&[call]).await?;
@@ -232,5 +267,59 @@ impl ChainReader {
                 .ok_or_else(|| ReadError::Unknown("a block cannot be read".to_owned())),
             _ => Err(ReadError::Unknown("a block cannot be read".to_owned())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: [u8; 20] = [1; 20];
+    const PAYER: [u8; 20] = [2; 20];
+    const PAYEE: [u8; 20] = [3; 20];
+
+    fn receipt(transfers: &[(u32, u64)], authorizations: &[(u32, u8)]) -> ChainReceipt {
+        let transfers = transfers.iter().map(|&(log_index, value)| TokenTransfer {
+            token: TOKEN,
+            from: PAYER,
+            to: PAYEE,
+            value: U256::from(value),
+            log_index,
+        });
+        let authorizations = authorizations
+            .iter()
+            .map(|&(log_index, nonce)| UsedAuthorization {
+                token: TOKEN,
+                authorizer: PAYER,
+                nonce: [nonce; 32],
+                log_index,
+            });
+        ChainReceipt {
+            transaction: [9; 32],
+            succeeded: true,
+            block: 1,
+            block_hash: [8; 32],
+            cost: 0,
+            transfers: transfers.collect(),
+            authorizations: authorizations.collect(),
+        }
+    }
+
+    #[test]
+    fn an_authorization_moved_what_follows_its_own_log() {
+        let moved = |receipt: &ChainReceipt, nonce: u8| {
+            receipt.authorized((TOKEN, PAYER, [nonce; 32]), PAYEE)
+        };
+        // Two authorizations in one transaction each have their own transfer.
+        let two = receipt(&[(1, 70), (3, 5)], &[(0, 1), (2, 2)]);
+        assert_eq!(moved(&two, 1), Some(U256::from(70)));
+        assert_eq!(moved(&two, 2), Some(U256::from(5)));
+        assert_eq!(moved(&two, 3), None);
+        // One transfer does not count for two of them.
+        let one = receipt(&[(2, 70)], &[(0, 1), (1, 2)]);
+        assert_eq!(moved(&one, 1), None);
+        assert_eq!(moved(&one, 2), Some(U256::from(70)));
+        let other_payee = one.authorized((TOKEN, PAYER, [2; 32]), [7; 20]);
+        assert_eq!(other_payee, None);
     }
 }

@@ -203,13 +203,16 @@ impl TransferWatcher {
             }
             let receipts = self.reader.receipts(&[deposit.log.transaction.0]).await?;
             let receipt = receipts.into_iter().next().flatten();
-            let receipt = receipt.filter(|receipt| receipt.block_hash == deposit.block_hash.0);
-            let Some(receipt) = receipt else {
-                let reversed = ChainDepositState::Reversed;
-                let _ = self
-                    .claims
-                    .move_deposit(deposit.log, reversed, now_ms)
-                    .await?;
+            let Some(receipt) = receipt.filter(|receipt| self.shows(receipt, &deposit)) else {
+                // A receipt that is missing says nothing; another block in its place does.
+                let block = self.reader.block_hash(deposit.block).await?;
+                if block.is_some_and(|hash| hash != deposit.block_hash.0) {
+                    let reversed = ChainDepositState::Reversed;
+                    let _ = self
+                        .claims
+                        .move_deposit(deposit.log, reversed, now_ms)
+                        .await?;
+                }
                 continue;
             };
             if head < deposit.block + self.terms.confirmations || self.is_claimed(&receipt).await? {
@@ -229,6 +232,20 @@ impl TransferWatcher {
             }
         }
         Ok(())
+    }
+
+    /// Whether a receipt has the transfer of a deposit, in its block.
+    fn shows(&self, receipt: &ChainReceipt, deposit: &ChainDeposit) -> bool {
+        let value = U256::from(TokenAmount::from_usd(deposit.amount).get());
+        let is_it = |one: &TokenTransfer| {
+            one.log_index == deposit.log.log_index
+                && one.token == self.terms.token
+                && one.to == self.terms.pay_to
+                && one.from == deposit.from.address.0
+                && one.value == value
+        };
+        let is_there = receipt.succeeded && receipt.block_hash == deposit.block_hash.0;
+        is_there && receipt.transfers.iter().any(is_it)
     }
 
     /// Whether a transaction uses an authorization that is claimed here and not settled yet: its

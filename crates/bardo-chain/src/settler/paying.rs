@@ -17,6 +17,9 @@ use crate::sender::TransactionError;
 const BLOCKS: u64 = 10_800;
 /// Seconds after the end of a payment at which no block can have it any more.
 const OVER_S: u64 = 120;
+/// After so many transactions that failed, the next one waits for so many milliseconds.
+const FAILED_MAX: usize = 3;
+const FAILED_MS: u64 = 60_000;
 /// Claims that are looked through for a nonce.
 const OPEN: u32 = 1_000;
 
@@ -114,7 +117,18 @@ impl ClaimSettler {
         if !receipt.succeeded {
             return None;
         }
-        let moved = receipt.moved(plan.token().0.0, claim.key.payer.0, plan.pay_to().0.0)?;
+        let (token, payer, to) = (plan.token().0.0, claim.key.payer.0, plan.pay_to().0.0);
+        let moved = match plan.method() {
+            // Anybody may have sent it, with other authorizations beside it.
+            TransferMethod::Exact => {
+                let moved = receipt.authorized((token, payer, claim.key.nonce.0), to)?;
+                let price = U256::from(claim.ceiling.get());
+                Some(moved).filter(|moved| *moved == price)?
+            }
+            TransferMethod::ExactPermit2 | TransferMethod::Upto { .. } => {
+                receipt.moved(token, payer, to)?
+            }
+        };
         let amount = u64::try_from(moved.min(U256::from(claim.ceiling.get()))).ok()?;
         Some(ClaimStep::Settle {
             settlement: OnChainSettlement {
@@ -147,11 +161,18 @@ impl ClaimSettler {
             }
             failed = true;
         }
+        if failed && claim.transactions.len() >= FAILED_MAX {
+            let until_ms = now_ms + FAILED_MS;
+            let reason = "its transactions fail, though their simulation works".to_owned();
+            return Ok(ClaimStep::Defer { until_ms, reason });
+        }
         if failed {
             return self.pay_again(claim, &plan, now_ms).await;
         }
         let head = self.reader.head().await?;
-        if head.time_s > claim.deadline_s + OVER_S {
+        // By the clock of the chain, and by that of this machine.
+        let over_s = claim.deadline_s + OVER_S;
+        if head.time_s > over_s && now_ms / 1_000 > over_s {
             if let Some(paid) = self.paid_by_others(claim, now_ms).await? {
                 return Ok(paid);
             }
