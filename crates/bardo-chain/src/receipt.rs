@@ -151,6 +151,7 @@ fn essence(receipt: &Value) -> Value {
         receipt["transactionHash"],
         receipt["status"],
         receipt["blockHash"],
+        receipt["blockNumber"],
         logs
     ])
 }

@@ -259,7 +259,7 @@ impl TransferWatcher {
                 nonce: ChainHash(used.nonce),
             };
             let claim = self.claims.store().view(&key).await?.claim;
-            if claim.is_some_and(|claim| claim.settlement.is_none()) {
+            if claim.is_some_and(|claim| claim.is_open()) {
                 return Ok(true);
             }
         }
