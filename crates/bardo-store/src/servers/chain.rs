@@ -82,7 +82,7 @@ impl ChainNode {
 
     /// Stops answering without closing anything, as a network that loses packets does.
     pub fn freeze(&self) {
-        self.running.signal("STOP");
+        self.running.pause();
     }
 
     /// Lets the node answer again.

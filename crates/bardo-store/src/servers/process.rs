@@ -9,12 +9,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::ServerError;
 
 /// How long a server may take to say that it is ready.
 const START_MAX: Duration = Duration::from_secs(60);
+
+/// How long a server may take to stand still.
+const PAUSE_MAX: Duration = Duration::from_secs(2);
 
 /// Sends the server the signals that it is told line by line, until one that ends it, or until the
 /// end of its input, which comes when the process that holds the other end is gone; in that case
@@ -193,6 +196,33 @@ impl ServerProcess {
             // When it is gone already there is nobody to tell.
             let _ = writeln!(input, "{signal}");
         }
+    }
+
+    /// Stops the server without ending it, and waits until it stands still.
+    pub(super) fn pause(&self) {
+        self.signal("STOP");
+        let until = Instant::now() + PAUSE_MAX;
+        while self.runs() && Instant::now() < until {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Whether a child of the supervisor is not stopped; `false` where the system does not say.
+    fn runs(&self) -> bool {
+        let parent = self.supervisor.id().to_string();
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let stats = processes.filter_map(|one| fs::read_to_string(one.path().join("stat")).ok());
+        stats.into_iter().any(|stat| {
+            // The name before it may have spaces and brackets.
+            let mut fields = stat
+                .rsplit(')')
+                .next()
+                .unwrap_or_default()
+                .split(' ')
+                .skip(1);
+            let state = fields.next();
+            fields.next() == Some(parent.as_str()) && state != Some("T")
+        })
     }
 
     /// Ends the server by `signal` and waits until it is gone.

@@ -68,7 +68,7 @@ impl RedisServer {
     /// Stops answering without closing anything, as a network that loses packets does.
     pub fn freeze(&self) {
         if let Some(running) = &self.running {
-            running.signal("STOP");
+            running.pause();
         }
     }
 
