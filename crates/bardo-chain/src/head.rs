@@ -1,6 +1,6 @@
 //! The newest block that enough endpoints have.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::hex;
 
@@ -25,5 +25,14 @@ impl ChainHead {
             time_s: hex::number(&block["timestamp"])?,
             base_fee: hex::wide(&block["baseFeePerGas"]).unwrap_or(0),
         })
+    }
+
+    /// The members of a block that are read; null where there is no block.
+    pub(crate) fn compared(block: &Value) -> Value {
+        const MEMBERS: [&str; 4] = ["number", "hash", "timestamp", "baseFeePerGas"];
+        match block.is_null() {
+            true => Value::Null,
+            false => json!(MEMBERS.map(|member| &block[member])),
+        }
     }
 }

@@ -167,6 +167,12 @@ impl ChainReader {
         let head = heads.get(self.quorum.saturating_sub(1));
         let head = head.map(|(_, head)| *head);
         let head = head.ok_or_else(|| self.too_few(heads.len()))?;
+        let same = heads.iter().filter(|(_, other)| *other == head).count();
+        let head = match same >= self.quorum {
+            true => head,
+            // They are not at the same block, or one of them lies about it.
+            false => self.head_at(head.number).await?,
+        };
         for (endpoint, other) in &heads {
             if other.number + LAG < head.number {
                 let behind = head.number - other.number;
@@ -175,6 +181,21 @@ impl ChainReader {
         }
         self.locked().head = Some((Instant::now(), head));
         Ok(head)
+    }
+
+    /// What enough endpoints say of one block.
+    async fn head_at(&self, number: u64) -> Result<ChainHead, ReadError> {
+        let call = RpcCall {
+            compared: ChainHead::compared,
+            ..RpcCall::new(
+                "eth_getBlockByNumber",
+                json!([hex::of_number(number), false]),
+            )
+        };
+        let answers = self.agreed(&[call]).await?;
+        let block = answers.into_iter().next().and_then(Result::ok);
+        let block = block.as_ref().and_then(ChainHead::read);
+        block.ok_or_else(|| ReadError::Unknown("the newest block cannot be read".to_owned()))
     }
 
     fn too_few(&self, found: usize) -> ReadError {
@@ -189,6 +210,18 @@ impl ChainReader {
     /// # Errors
     /// When too few agree.
     pub(crate) async fn agreed(&self, calls: &[RpcCall]) -> Result<Vec<AgreedAnswer>, ReadError> {
+        let agreeing = self.agreeing(calls).await?;
+        Ok(agreeing.into_iter().next().unwrap_or_default())
+    }
+
+    /// The answers of all endpoints that agree, where those are enough.
+    ///
+    /// # Errors
+    /// When too few agree.
+    pub(crate) async fn agreeing(
+        &self,
+        calls: &[RpcCall],
+    ) -> Result<Vec<Vec<AgreedAnswer>>, ReadError> {
         let answered = self.ask_all(calls).await;
         let words: Vec<_> = answered
             .iter()
@@ -199,20 +232,23 @@ impl ChainReader {
                 )
             })
             .collect();
-        for (place, (_, told)) in words.iter().enumerate() {
+        for (_, told) in &words {
             let agreeing = words.iter().filter(|(_, other)| other == told).count();
             if agreeing < self.quorum {
                 continue;
             }
             for (endpoint, other) in &words {
-                let reason = (other != told).then(|| "it contradicts the others".to_owned());
-                self.note(*endpoint, reason);
+                match other == told {
+                    true => self.note(*endpoint, None),
+                    false if lags(other, told) => {}
+                    false => self.note(*endpoint, Some("it contradicts the others".to_owned())),
+                }
             }
+            let answered = answered.into_iter().zip(&words);
             return Ok(answered
-                .into_iter()
-                .nth(place)
-                .map(|(_, answers)| answers)
-                .unwrap_or_default());
+                .filter(|(_, (_, other))| other == told)
+                .map(|((_, answers), _)| answers)
+                .collect());
         }
         Err(self.too_few(usize::from(!words.is_empty())))
     }
@@ -258,7 +294,15 @@ impl ChainReader {
 }
 
 /// An answer as endpoints are compared by: texts of errors differ between them.
-fn compared((call, answer): (&RpcCall, &RpcAnswer)) -> Result<Value, Option<Vec<u8>>> {
+type ComparedAnswer = Result<Value, Option<Vec<u8>>>;
+
+/// Whether an endpoint only lacks what others have: it is a block behind.
+fn lags(other: &[ComparedAnswer], told: &[ComparedAnswer]) -> bool {
+    let mut pairs = other.iter().zip(told);
+    pairs.all(|(other, told)| other == told || *other == Ok(Value::Null))
+}
+
+fn compared((call, answer): (&RpcCall, &RpcAnswer)) -> ComparedAnswer {
     match answer {
         Ok(value) => Ok((call.compared)(value)),
         Err(refusal) => Err(refusal.data.clone()),

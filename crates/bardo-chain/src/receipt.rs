@@ -58,13 +58,15 @@ impl ChainReceipt {
     fn read(receipt: &Value) -> Option<Self> {
         let gas = hex::wide(&receipt["gasUsed"])?;
         let price = hex::wide(&receipt["effectiveGasPrice"]).unwrap_or(0);
+        // Chains of the OP stack, such as Base, take a fee for the data besides.
+        let data = hex::wide(&receipt["l1Fee"]).unwrap_or(0);
         let logs = receipt["logs"].as_array()?;
         Some(Self {
             transaction: hex::word(&receipt["transactionHash"])?,
             succeeded: hex::number(&receipt["status"])? == 1,
             block: hex::number(&receipt["blockNumber"])?,
             block_hash: hex::word(&receipt["blockHash"])?,
-            cost: gas.saturating_mul(price),
+            cost: gas.saturating_mul(price).saturating_add(data),
             transfers: logs.iter().filter_map(TokenTransfer::read).collect(),
             authorizations: logs.iter().filter_map(UsedAuthorization::read).collect(),
         })
@@ -99,6 +101,9 @@ impl ChainReceipt {
             .reduce(U256::saturating_add)
     }
 }
+
+/// Every endpoint gives the logs of so many blocks, or none.
+const FEW: u64 = 8;
 
 /// The account in a topic of a log.
 fn account(topic: &Value) -> Option<[u8; 20]> {
@@ -140,8 +145,11 @@ impl UsedAuthorization {
     }
 }
 
-/// The members of a receipt that decide about money.
+/// The members of a receipt that decide about money; null where there is no receipt.
 fn essence(receipt: &Value) -> Value {
+    if receipt.is_null() {
+        return Value::Null;
+    }
     let logs = receipt["logs"].as_array().map(|logs| {
         let logs = logs.iter();
         logs.map(|log| json!([log["address"], log["topics"], log["data"], log["logIndex"]]))
@@ -152,6 +160,9 @@ fn essence(receipt: &Value) -> Value {
         receipt["status"],
         receipt["blockHash"],
         receipt["blockNumber"],
+        receipt["gasUsed"],
+        receipt["effectiveGasPrice"],
+        receipt["l1Fee"],
         logs
     ])
 }
@@ -222,30 +233,45 @@ impl ChainReader {
         let filter = json!({
             "address": hex::of_bytes(&token),
             "topics": [calls::AUTHORIZATION_USED_LOG.to_string(), hex::of_bytes(&topic), hex::of_bytes(&nonce)],
-            "fromBlock": hex::of_number(head.saturating_sub(blocks)),
-            "toBlock": hex::of_number(head),
         });
-        let logs = self.logs(filter).await?;
+        let from = head.saturating_sub(blocks);
+        let logs = self.logs(filter, (from, head)).await?;
         Ok(logs
             .first()
             .and_then(|log| hex::word(&log["transactionHash"])))
     }
 
-    /// The logs of a filter (`eth_getLogs`).
+    /// The logs of a filter in these blocks, both included (`eth_getLogs`). Where endpoints refuse so
+    /// many blocks, they are asked for half of them.
     ///
     /// # Errors
-    /// When too few endpoints agree.
-    pub(crate) async fn logs(&self, filter: Value) -> Result<Vec<Value>, ReadError> {
-        let call = RpcCall {
-            compared: told,
-            ..RpcCall::new("eth_getLogs", json!([filter]))
-        };
-        let answers = self.agreed(&[call]).await?;
-        match answers.into_iter().next() {
-            Some(Ok(Value::Array(logs))) => Ok(logs),
-            Some(Err(refusal)) => Err(ReadError::Unknown(refusal.to_string())),
-            _ => Err(ReadError::Unknown("logs cannot be read".to_owned())),
+    /// When too few endpoints agree, or refuse a few blocks too.
+    pub(crate) async fn logs(
+        &self,
+        filter: Value,
+        blocks: (u64, u64),
+    ) -> Result<Vec<Value>, ReadError> {
+        let (mut found, mut open) = (Vec::new(), vec![blocks]);
+        while let Some((from, to)) = open.pop() {
+            let mut filter = filter.clone();
+            filter["fromBlock"] = json!(hex::of_number(from));
+            filter["toBlock"] = json!(hex::of_number(to));
+            let call = RpcCall {
+                compared: told,
+                ..RpcCall::new("eth_getLogs", json!([filter]))
+            };
+            let answers = self.agreed(&[call]).await?;
+            match answers.into_iter().next() {
+                Some(Ok(Value::Array(logs))) => found.extend(logs),
+                Some(Err(_)) if to.saturating_sub(from) > FEW => {
+                    let middle = u64::midpoint(from, to);
+                    open.extend([(middle + 1, to), (from, middle)]);
+                }
+                Some(Err(refusal)) => return Err(ReadError::Unknown(refusal.to_string())),
+                _ => return Err(ReadError::Unknown("logs cannot be read".to_owned())),
+            }
         }
+        Ok(found)
     }
 
     /// The hash of a block; `None` where the chain has none of this number.

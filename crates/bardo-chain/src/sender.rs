@@ -62,6 +62,7 @@ pub enum TransactionError {
 const LEAST_TIP: u128 = 1_000_000;
 /// Gas of a plain transfer.
 const TRANSFER_GAS: u64 = 21_000;
+const DAY_MS: u64 = 86_400_000;
 /// How often a nonce is tried that another instance takes first.
 const TRIES: u32 = 100;
 
@@ -102,48 +103,31 @@ impl ChainSender {
             self.give_back(nonce).await;
             return Err(error);
         }
-        Ok(self.sign(&DynamicFeeTransaction {
-            chain_id: self.reader.chain_id(),
-            nonce,
-            max_priority_fee_per_gas: tip,
-            max_fee_per_gas: max_fee,
-            gas_limit: gas,
-            to,
-            value: U256::ZERO,
-            data,
-        }))
+        Ok(self.signed(nonce, gas, (max_fee, tip), to, data))
     }
 
-    /// A transaction that replaces one that is in no block: the same call and nonce, at fees that
-    /// are an eighth higher or those of now.
+    /// A transaction that replaces one that is in no block: the same nonce, at fees that are an
+    /// eighth higher than those of the last, or at those of now where these are still higher.
     ///
     /// # Errors
     /// As [`Self::make`].
     pub async fn replace(
         &self,
-        nonce: u64,
-        raises: u32,
+        last: &SettlementTransaction,
         to: Address,
         data: Vec<u8>,
         now_ms: u64,
     ) -> Result<SettlementTransaction, TransactionError> {
         let gas = self.estimate(to, &data).await?;
         let (now_fee, now_tip) = self.fees().await?;
-        // Nodes ask for an eighth more than the one before.
-        let raised = |fee: u128| (0..raises).fold(fee, |fee, _| fee + fee.div_ceil(8) + 1);
-        let (max_fee, tip) = (raised(now_fee), raised(now_tip));
+        let nonce = last.sender_nonce;
+        let (fee, tip) = DynamicFeeTransaction::fees_of(&last.raw).unwrap_or_default();
+        // Nodes ask for a tenth more than the one before.
+        let raised = |fee: u128| fee.saturating_add(fee.div_ceil(8));
+        let (max_fee, tip) = (raised(fee).max(now_fee), raised(tip).max(now_tip));
         self.affordable(max_fee)?;
         self.set_gas_aside(nonce, gas, max_fee, now_ms).await?;
-        Ok(self.sign(&DynamicFeeTransaction {
-            chain_id: self.reader.chain_id(),
-            nonce,
-            max_priority_fee_per_gas: tip,
-            max_fee_per_gas: max_fee,
-            gas_limit: gas,
-            to,
-            value: U256::ZERO,
-            data,
-        }))
+        Ok(self.signed(nonce, gas, (max_fee, tip), to, data))
     }
 
     /// A transfer of nothing to the account itself, which uses up a nonce that nothing else uses.
@@ -158,16 +142,8 @@ impl ChainSender {
         let (max_fee, tip) = self.fees().await?;
         self.set_gas_aside(nonce, TRANSFER_GAS, max_fee, now_ms)
             .await?;
-        Ok(self.sign(&DynamicFeeTransaction {
-            chain_id: self.reader.chain_id(),
-            nonce,
-            max_priority_fee_per_gas: tip,
-            max_fee_per_gas: max_fee,
-            gas_limit: TRANSFER_GAS,
-            to: self.address(),
-            value: U256::ZERO,
-            data: Vec::new(),
-        }))
+        let (gas, to) = (TRANSFER_GAS, self.address());
+        Ok(self.signed(nonce, gas, (max_fee, tip), to, Vec::new()))
     }
 
     /// Sends a transaction to all endpoints. Whatever they say, it may be in a block later: only its
@@ -211,12 +187,15 @@ impl ChainSender {
         Ok(value.as_deref().and_then(|text| text.parse().ok()))
     }
 
-    /// Counts what a transaction cost, in wei.
+    /// Counts what a transaction cost, in wei, in the day for which its gas was set aside: today or
+    /// yesterday.
     ///
     /// # Errors
     /// When the store does not answer.
-    pub async fn spent(&self, nonce: u64, cost: u128, day_ms: u64) -> Result<(), StoreError> {
-        self.claims.spend_gas(self.day(day_ms), nonce, cost).await?;
+    pub async fn spent(&self, nonce: u64, cost: u128, now_ms: u64) -> Result<(), StoreError> {
+        for day_ms in [now_ms, now_ms.saturating_sub(DAY_MS)] {
+            self.claims.spend_gas(self.day(day_ms), nonce, cost).await?;
+        }
         Ok(())
     }
 
@@ -233,12 +212,29 @@ impl ChainSender {
         format!("nonce:{}:{}", self.reader.chain_id(), self.account())
     }
 
-    fn sign(&self, transaction: &DynamicFeeTransaction) -> SettlementTransaction {
+    fn signed(
+        &self,
+        nonce: u64,
+        gas: u64,
+        (max_fee, tip): (u128, u128),
+        to: Address,
+        data: Vec<u8>,
+    ) -> SettlementTransaction {
+        let transaction = DynamicFeeTransaction {
+            chain_id: self.reader.chain_id(),
+            nonce,
+            max_priority_fee_per_gas: tip,
+            max_fee_per_gas: max_fee,
+            gas_limit: gas,
+            to,
+            value: U256::ZERO,
+            data,
+        };
         let signed = transaction.sign(&self.signer);
         SettlementTransaction {
             hash: ChainHash(signed.hash.0),
             sender: ChainAddress(self.address().0.0),
-            sender_nonce: transaction.nonce,
+            sender_nonce: nonce,
             raw: signed.raw,
         }
     }
@@ -254,10 +250,13 @@ impl ChainSender {
             compared: |_| Value::Null,
             ..RpcCall::new("eth_estimateGas", json!([call]))
         };
-        let answers = self.reader.agreed(&[call]).await?;
-        match answers.into_iter().next() {
+        let answers = self.reader.agreeing(&[call]).await?;
+        let mut told = answers.into_iter().flatten().collect::<Vec<_>>();
+        // The one in the middle, which no single endpoint can move far.
+        told.sort_by_key(|gas| gas.as_ref().ok().and_then(hex::number));
+        match told.get(told.len() / 2) {
             Some(Ok(gas)) => {
-                let gas = hex::number(&gas).ok_or_else(|| unread("gas"))?;
+                let gas = hex::number(gas).ok_or_else(|| unread("gas"))?;
                 Ok(gas.saturating_mul(5) / 4)
             }
             Some(Err(refusal)) => match &refusal.data {

@@ -3,12 +3,13 @@
 mod booking;
 mod paying;
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bardo_ledger::claims::{
-    AuthorizationKey, ClaimBook, ClaimOrder, ClaimRecord, ClaimStage, ClaimStep, ServiceStage,
-    StepBy,
+    AuthorizationKey, ChainHash, ClaimBook, ClaimOrder, ClaimRecord, ClaimStage, ClaimStep,
+    ServiceStage, StepBy,
 };
 use bardo_ledger::{Charge, Holds, LedgerFuture, StoreError};
 use bardo_types::ids::RequestId;
@@ -60,6 +61,8 @@ pub struct ClaimSettler {
     terms: SettlerTerms,
     /// A nonce that no transaction uses, and since when it is the next.
     gap: Mutex<Option<(u64, Instant)>>,
+    /// Transactions that are in no block, and since when this settler waits for them.
+    pending: Mutex<HashMap<ChainHash, Instant>>,
 }
 
 /// What a round of work came to.
@@ -87,6 +90,8 @@ pub(crate) enum Stopped {
 const LEASE_MS: u64 = 10_000;
 /// The pause before a claim is looked at again while somebody waits for it.
 const PAUSE: Duration = Duration::from_millis(40);
+/// How long a settler remembers since when it waits for a transaction.
+const FORGOTTEN: Duration = Duration::from_hours(1);
 /// How long a nonce may be the next and unused before it is filled.
 const GAP: Duration = Duration::from_secs(10);
 
@@ -110,6 +115,7 @@ impl ClaimSettler {
             sender,
             terms,
             gap: Mutex::default(),
+            pending: Mutex::default(),
         }
     }
 
@@ -276,6 +282,15 @@ impl ClaimSettler {
         let plan = SettlementPlan::decode(&claim.payload);
         let damaged = || StoreError::Damaged(format!("the payload of {} is not ours", claim.key));
         Ok(plan.ok_or_else(damaged)?)
+    }
+
+    /// For how long this settler has waited for a transaction. Claims do not say when it was sent.
+    fn waited(&self, transaction: ChainHash) -> Duration {
+        let pending = self.pending.lock();
+        let mut pending = pending.unwrap_or_else(std::sync::PoisonError::into_inner);
+        pending.retain(|_, since| since.elapsed() < FORGOTTEN);
+        let since = pending.entry(transaction).or_insert_with(Instant::now);
+        since.elapsed()
     }
 
     /// Uses up a nonce that was given out and that no transaction has, since it holds up all later

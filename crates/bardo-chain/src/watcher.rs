@@ -155,10 +155,8 @@ impl TransferWatcher {
         let filter = json!({
             "address": hex::of_bytes(&self.terms.token),
             "topics": [calls::TRANSFER_LOG.to_string(), Value::Null, hex::of_bytes(&payee)],
-            "fromBlock": hex::of_number(from),
-            "toBlock": hex::of_number(to),
         });
-        let logs = self.reader.logs(filter).await?;
+        let logs = self.reader.logs(filter, (from, to)).await?;
         let read = logs.iter().map(|log| self.deposit(log, now_ms));
         let read: Option<Vec<_>> = read.collect();
         let read = read.ok_or_else(|| ReadError::Unknown("a log cannot be read".to_owned()))?;
@@ -195,43 +193,53 @@ impl TransferWatcher {
 
     /// Moves pending deposits on whose blocks are old enough, or gone.
     async fn confirm(&self, head: u64, now_ms: u64) -> Result<(), WatchError> {
-        let store = self.claims.store();
-        let pending = ChainDepositState::Pending;
-        for deposit in store.chain_deposits(pending, None, AT_ONCE).await? {
-            if deposit.log.chain_id != self.reader.chain_id() {
-                continue;
-            }
-            let receipts = self.reader.receipts(&[deposit.log.transaction.0]).await?;
-            let receipt = receipts.into_iter().next().flatten();
-            let Some(receipt) = receipt.filter(|receipt| self.shows(receipt, &deposit)) else {
-                // A receipt that is missing says nothing; another block in its place does.
-                let block = self.reader.block_hash(deposit.block).await?;
-                if block.is_some_and(|hash| hash != deposit.block_hash.0) {
-                    let reversed = ChainDepositState::Reversed;
-                    let _ = self
-                        .claims
-                        .move_deposit(deposit.log, reversed, now_ms)
-                        .await?;
+        let (store, pending) = (self.claims.store(), ChainDepositState::Pending);
+        let mut after = None;
+        loop {
+            let page = store.chain_deposits(pending, after, AT_ONCE).await?;
+            for deposit in &page {
+                if deposit.log.chain_id == self.reader.chain_id() {
+                    self.confirm_one(deposit, head, now_ms).await?;
                 }
-                continue;
-            };
-            if head < deposit.block + self.terms.confirmations || self.is_claimed(&receipt).await? {
-                continue;
             }
-            let confirmed = ChainDepositState::Confirmed;
-            let moved = self
-                .claims
-                .move_deposit(deposit.log, confirmed, now_ms)
-                .await?;
-            if moved == Err(ChainDepositRefusal::Settlement) {
-                let reversed = ChainDepositState::Reversed;
-                let _ = self
-                    .claims
-                    .move_deposit(deposit.log, reversed, now_ms)
-                    .await?;
+            match page.last() {
+                Some(last) if page.len() == AT_ONCE as usize => after = Some(last.log),
+                _ => return Ok(()),
             }
         }
+    }
+
+    async fn confirm_one(
+        &self,
+        deposit: &ChainDeposit,
+        head: u64,
+        now_ms: u64,
+    ) -> Result<(), WatchError> {
+        let receipts = self.reader.receipts(&[deposit.log.transaction.0]).await?;
+        let receipt = receipts.into_iter().next().flatten();
+        let Some(receipt) = receipt.filter(|receipt| self.shows(receipt, deposit)) else {
+            // A receipt that is missing says nothing; another block in its place does.
+            let block = self.reader.block_hash(deposit.block).await?;
+            if block.is_some_and(|hash| hash != deposit.block_hash.0) {
+                self.reverse(deposit, now_ms).await?;
+            }
+            return Ok(());
+        };
+        if head < deposit.block + self.terms.confirmations || self.is_claimed(&receipt).await? {
+            return Ok(());
+        }
+        let confirmed = ChainDepositState::Confirmed;
+        let moved = self.claims.move_deposit(deposit.log, confirmed, now_ms);
+        if moved.await? == Err(ChainDepositRefusal::Settlement) {
+            self.reverse(deposit, now_ms).await?;
+        }
         Ok(())
+    }
+
+    async fn reverse(&self, deposit: &ChainDeposit, now_ms: u64) -> Result<(), StoreError> {
+        let reversed = ChainDepositState::Reversed;
+        let moved = self.claims.move_deposit(deposit.log, reversed, now_ms);
+        moved.await.map(drop)
     }
 
     /// Whether a receipt has the transfer of a deposit, in its block.

@@ -32,7 +32,7 @@ pub use record::{
     ClaimOrder, ClaimRecord, ClaimScheme, ClaimStage, OnChainSettlement, ServiceStage,
     SettlementTransaction, WalletRecord,
 };
-pub use step::{ClaimStep, DebtEnd, StepBy, StepRefusal};
+pub use step::{ClaimStep, DebtEnd, StepBy, StepRefusal, TRANSACTIONS_MAX};
 
 #[cfg(test)]
 mod tests {

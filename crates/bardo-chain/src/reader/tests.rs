@@ -8,6 +8,10 @@ use crate::rpc::{RpcFuture, RpcUnsent};
 enum Endpoint {
     /// Has this newest block, and answers every other call with this number.
     Answers { head: u64, number: u64 },
+    /// Has block 100 as its newest, and says that its time is this.
+    Time(u64),
+    /// Has this block as its newest, and gives one log per block, of so many blocks at most.
+    Logs { most: u64 },
     /// Refuses every other call than that for a block, with this byte of a revert.
     Reverts(u8),
     /// Cannot be reached.
@@ -42,8 +46,16 @@ impl RpcTransport for Scripted {
                     json!({ "id": id, "error": error })
                 }
                 Endpoint::Answers { head, .. } if is_block => {
-                    json!({ "id": id, "result": block(head) })
+                    let asked = hex::number(&call["params"][0]).unwrap_or(head);
+                    let found = (asked <= head).then(|| block(asked));
+                    json!({ "id": id, "result": found })
                 }
+                Endpoint::Time(time) => {
+                    let mut block = block(100);
+                    block["timestamp"] = json!(hex::of_number(time));
+                    json!({ "id": id, "result": block })
+                }
+                Endpoint::Logs { most } => logs(call, most),
                 Endpoint::Answers { .. } if call["method"] == "eth_getCode" => {
                     json!({ "id": id, "result": "0x" })
                 }
@@ -62,6 +74,22 @@ impl RpcTransport for Scripted {
         };
         Box::pin(std::future::ready(reply))
     }
+}
+
+/// One log for each block of a filter, or a refusal of a filter with too many blocks.
+fn logs(call: &Value, most: u64) -> Value {
+    let filter = &call["params"][0];
+    let bound = |name: &str| hex::number(&filter[name]).expect("a number");
+    let blocks = bound("fromBlock")..=bound("toBlock");
+    let count = blocks.clone().count() as u64;
+    if count > most {
+        let error = json!({ "code": -32005, "message": "query exceeds max block range" });
+        return json!({ "id": call["id"], "error": error });
+    }
+    let logs: Vec<_> = blocks
+        .map(|block| json!({ "blockNumber": hex::of_number(block) }))
+        .collect();
+    json!({ "id": call["id"], "result": logs })
 }
 
 fn block(number: u64) -> Value {
@@ -150,6 +178,46 @@ async fn the_head_is_a_block_that_enough_endpoints_have() {
     assert_eq!(reasons(&behind), [false, true, false]);
     let ahead = reader(vec![at(100), at(1_000), at(100)]);
     assert_eq!(ahead.fresh_head().await.map(|head| head.number), Ok(100));
+}
+
+#[tokio::test]
+async fn the_time_of_the_head_is_not_that_of_one_endpoint() {
+    for lie in [0, 1, 2] {
+        let mut endpoints = vec![Endpoint::Time(5); 3];
+        endpoints[lie] = Endpoint::Time(u64::MAX);
+        let reader = reader(endpoints);
+        assert_eq!(reader.fresh_head().await.map(|head| head.time_s), Ok(5));
+    }
+    let two = reader(vec![Endpoint::Time(5), Endpoint::Time(6)]);
+    assert!(two.fresh_head().await.is_err());
+}
+
+#[tokio::test]
+async fn an_endpoint_without_the_newest_block_does_not_contradict() {
+    let at = |head| Endpoint::Answers { head, number: 0 };
+    let reader = reader(vec![at(100), at(101), at(101)]);
+    assert_eq!(reader.fresh_head().await.map(|head| head.number), Ok(101));
+    assert_eq!(
+        reader.block_hash(101).await.map(|hash| hash.is_some()),
+        Ok(true)
+    );
+    assert_eq!(reasons(&reader), [false; 3]);
+}
+
+#[tokio::test]
+async fn logs_of_many_blocks_are_read_in_the_parts_that_endpoints_give() {
+    for most in [9, 10, 64, 1_000, 10_000] {
+        let reader = reader(vec![Endpoint::Logs { most }]);
+        let logs = reader.logs(json!({}), (7, 5_006)).await.expect("logs");
+        let found: Vec<_> = logs
+            .iter()
+            .map(|log| hex::number(&log["blockNumber"]))
+            .collect();
+        let expected: Vec<_> = (7..=5_006).map(Some).collect();
+        assert_eq!(found, expected, "{most}");
+    }
+    let none = reader(vec![Endpoint::Logs { most: 2 }]);
+    assert!(none.logs(json!({}), (7, 5_006)).await.is_err());
 }
 
 #[tokio::test]

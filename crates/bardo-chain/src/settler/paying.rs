@@ -1,8 +1,10 @@
 //! Transactions of a claim: the first, those that replace it, and what became of them.
 
+use std::time::Duration;
+
 use bardo_ledger::StoreError;
 use bardo_ledger::claims::{
-    ChainHash, ClaimQuery, ClaimRecord, ClaimStage, ClaimStep, OnChainSettlement,
+    ChainHash, ClaimQuery, ClaimRecord, ClaimStage, ClaimStep, OnChainSettlement, TRANSACTIONS_MAX,
 };
 use bardo_x402::evm::{Revert, U256};
 use bardo_x402::token::TokenAmount;
@@ -149,24 +151,24 @@ impl ClaimSettler {
         let plan = Self::plan(claim)?;
         let hashes: Vec<_> = claim.transactions.iter().map(|sent| sent.hash.0).collect();
         let receipts = self.reader.receipts(&hashes).await?;
-        let mut failed = false;
+        let mut failed = None;
         for (sent, receipt) in claim.transactions.iter().zip(receipts) {
             let Some(receipt) = receipt else { continue };
-            let spent = self
-                .sender
-                .spent(sent.sender_nonce, receipt.cost, claim.changed_at_ms);
+            let spent = self.sender.spent(sent.sender_nonce, receipt.cost, now_ms);
             spent.await?;
             if let Some(settle) = self.settlement(claim, &plan, &receipt, now_ms) {
                 return Ok(settle);
             }
-            failed = true;
+            failed = Some(sent.sender_nonce);
         }
-        if failed && claim.transactions.len() >= FAILED_MAX {
-            let until_ms = now_ms + FAILED_MS;
+        // A later one may still be on its way.
+        let last = claim.transactions.last().map(|sent| sent.sender_nonce);
+        let has_failed = failed.is_some() && failed == last;
+        if has_failed && claim.transactions.len() >= FAILED_MAX {
             let reason = "its transactions fail, though their simulation works".to_owned();
-            return Ok(ClaimStep::Defer { until_ms, reason });
+            return Ok(Self::much_later(now_ms, reason));
         }
-        if failed {
+        if has_failed {
             return self.pay_again(claim, &plan, now_ms).await;
         }
         let head = self.reader.head().await?;
@@ -212,24 +214,23 @@ impl ClaimSettler {
         let Some(last) = claim.transactions.last() else {
             return self.pay(claim, now_ms).await;
         };
-        let count = claim.transactions.len() as u64;
-        let waited = now_ms.saturating_sub(claim.claimed_at_ms);
-        if waited < self.terms.bump_ms * count {
+        if self.waited(last.hash) < Duration::from_millis(self.terms.bump_ms) {
             self.sender.broadcast(last).await;
             return Ok(self.later(now_ms, "the transaction is in no block yet"));
         }
-        let nonce = last.sender_nonce;
+        if claim.transactions.len() >= TRANSACTIONS_MAX {
+            self.sender.broadcast(last).await;
+            let reason = "no block takes its transactions".to_owned();
+            return Ok(Self::much_later(now_ms, reason));
+        }
         let Some(call) = plan.call(TokenAmount::from_usd(claim.amount)) else {
             return self.reverted(claim, plan, &Revert::Empty, now_ms).await;
         };
-        let raises = u32::try_from(count).unwrap_or(u32::MAX);
         // The nonce may be used by a transaction of ours that a reorganization removed.
-        let made = match self.sender.mined_nonce().await? > nonce {
-            true => self.sender.make(call.to, call.data, now_ms).await,
-            false => {
-                let (to, data) = (call.to, call.data);
-                self.sender.replace(nonce, raises, to, data, now_ms).await
-            }
+        let (to, data) = (call.to, call.data);
+        let made = match self.sender.mined_nonce().await? > last.sender_nonce {
+            true => self.sender.make(to, data, now_ms).await,
+            false => self.sender.replace(last, to, data, now_ms).await,
         };
         match made {
             Ok(transaction) => Ok(ClaimStep::Send {
@@ -238,6 +239,11 @@ impl ClaimSettler {
             }),
             Err(error) => self.unsent(claim, plan, error, now_ms).await,
         }
+    }
+
+    fn much_later(now_ms: u64, reason: String) -> ClaimStep {
+        let until_ms = now_ms + FAILED_MS;
+        ClaimStep::Defer { until_ms, reason }
     }
 
     pub(super) fn later(&self, now_ms: u64, reason: &str) -> ClaimStep {

@@ -14,7 +14,7 @@ use super::record::{
 };
 
 /// The most transactions of one claim, by rises of the fee and by reorganizations of the chain.
-const TRANSACTIONS_MAX: usize = 32;
+pub const TRANSACTIONS_MAX: usize = 32;
 
 /// Who takes a step.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Transactions with a dynamic fee (EIP-1559), signed and ready to send.
 
 use alloy_primitives::{Address, B256, U256, keccak256};
-use alloy_rlp::{Encodable, Header};
+use alloy_rlp::{Decodable, Encodable, Header};
 
 use super::{EvmSignature, Signer};
 
@@ -48,6 +48,21 @@ impl DynamicFeeTransaction {
             hash: keccak256(&raw),
             raw,
         }
+    }
+
+    /// The most per gas and the tip of a signed transaction, in wei; `None` where the bytes are not of
+    /// this type.
+    #[must_use]
+    pub fn fees_of(raw: &[u8]) -> Option<(u128, u128)> {
+        let mut fields = raw.strip_prefix(&[TYPE])?;
+        let list = Header::decode(&mut fields).ok()?;
+        let _chain_id_and_nonce = (
+            u64::decode(&mut fields).ok()?,
+            u64::decode(&mut fields).ok()?,
+        );
+        let tip = u128::decode(&mut fields).ok()?;
+        let max_fee = u128::decode(&mut fields).ok()?;
+        list.list.then_some((max_fee, tip))
     }
 
     /// The type byte and the list of fields, with the signature's three at the end if there is one.
@@ -152,6 +167,19 @@ mod tests {
             "0x02f8b982210582012c8459682f008901158e460913d000008303d09094833589fcd6edb6e08f4c7c32d4f71b54bda0291380b84470a0823100000000000000000000000011111111111111111111111111111111111111110000000000000000000000000000000000000000000000000000000000000000c080a063897a85d2057dd301ac03a71f407eddfa48660467ef696dbacd7f495a2d4060a004be9f49fa7ae1754030752da7fe4064d4b1392892fe110b7d6c7df34d0e977e",
             "0x1078616b3e71c370b0ef8e8c48cfa329d98cce31b6847e8d5f68a630392f85fb",
         );
+    }
+
+    #[test]
+    fn fees_are_read_from_a_signed_transaction() {
+        let transfer = DynamicFeeTransaction {
+            max_priority_fee_per_gas: 7,
+            max_fee_per_gas: u128::MAX,
+            ..transfer_of_ether()
+        };
+        let raw = transfer.sign(&signer()).raw;
+        assert_eq!(DynamicFeeTransaction::fees_of(&raw), Some((u128::MAX, 7)));
+        assert_eq!(DynamicFeeTransaction::fees_of(&raw[1..]), None);
+        assert_eq!(DynamicFeeTransaction::fees_of(&raw[..9]), None);
     }
 
     #[test]
