@@ -3,14 +3,17 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bardo_ledger::hold::Slices;
+use bardo_ledger::series::ReceiptDetails;
 use bardo_ledger::{
     Bill, Charge, End, PromptCacheFigures, ReceiptRecord, Reservation, Settle, Settled, StoreError,
     bill,
 };
 use bardo_types::model::{Price, Service};
 use bardo_types::money::MicroUsd;
+use bardo_types::phase::Phase;
 use bardo_types::receipt::{Amounts, Outcome, PaymentMode, Receipt};
 use bardo_types::usage::Usage;
 
@@ -384,6 +387,39 @@ pub(crate) fn ledger_record(receipt: &Receipt) -> ReceiptRecord {
         session: receipt.session.clone(),
         prompt_cache: prompt_cache(receipt),
         json: bardo_wire::receipt::to_json(receipt).into(),
+        details: Some(Box::new(details(receipt))),
+    }
+}
+
+/// The members of a receipt that series use, as its text has them.
+fn details(receipt: &Receipt) -> ReceiptDetails {
+    let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let routing = receipt.routing.as_deref();
+    let (mut failed_attempts, mut class) = (0, None);
+    for failure in receipt
+        .attempts
+        .iter()
+        .filter_map(|one| one.failure.as_ref())
+    {
+        failed_attempts += 1;
+        class = Some(failure.class.as_str());
+    }
+    let reasoning = receipt.usage.as_ref().and_then(|usage| usage.reasoning);
+    ReceiptDetails {
+        layer: receipt.cache.clone(),
+        golem: routing.and_then(|routing| routing.golem_id.clone()),
+        phase: routing.and_then(|routing| routing.phase).map(Phase::as_str),
+        vitality: routing.and_then(|routing| routing.vitality),
+        sustainability: routing.and_then(|routing| routing.sustainability),
+        class,
+        attempts: receipt.attempts.len() as u64,
+        failed_attempts,
+        reasoning_tokens: reasoning.unwrap_or(0),
+        is_prepaid: receipt.mode == PaymentMode::Prepaid,
+        spread: receipt.amounts.spread,
+        shortfall: receipt.amounts.shortfall,
+        total_ms: ms(receipt.timings.total),
+        first_content_ms: receipt.timings.first_content.map(ms),
     }
 }
 

@@ -7,7 +7,7 @@ use bardo_types::chat::ChatResponse;
 use bardo_types::model::Dialect;
 use bardo_wire::{responses, table};
 use bytes::Bytes;
-use http::Response;
+use http::{HeaderName, Response};
 use tokio::time::Instant;
 
 use crate::answer::{Delivering, Unanswered, Whole};
@@ -28,6 +28,14 @@ use crate::source::AnswerSource;
 use crate::usage_figures::UsageFigures;
 use crate::whole_as_events::events_of;
 
+/// Headers in which providers name a request, the most usual one first.
+const REQUEST_IDS: [HeaderName; 4] = [
+    HeaderName::from_static("x-request-id"),
+    HeaderName::from_static("request-id"),
+    HeaderName::from_static("x-generation-id"),
+    HeaderName::from_static("cf-ray"),
+];
+
 impl Engine {
     pub(crate) async fn respond(
         self: &Arc<Self>,
@@ -41,9 +49,9 @@ impl Engine {
         if let Some(fault) = unreadable(&parts.headers) {
             return Err(Unanswered::Failed(Failure::reported(fault), sent));
         }
-        let upstream_request_id = ["x-request-id", "request-id", "x-generation-id", "cf-ray"]
+        let upstream_request_id = REQUEST_IDS
             .iter()
-            .find_map(|name| parts.headers.get(*name)?.to_str().ok())
+            .find_map(|name| parts.headers.get(name)?.to_str().ok())
             .map(|id| &id[..id.len().min(128)]);
         let record = sent.record_mut();
         record.head();

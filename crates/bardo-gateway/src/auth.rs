@@ -21,7 +21,7 @@ use bardo_access::{
 };
 use bardo_engine::{Payer, Principal};
 use bardo_types::clock::{Clock, SystemClock};
-use http::header::{AUTHORIZATION, HeaderMap};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
 
 use self::loopback::{is_own_host, is_own_page};
 use self::prepaid::PrepaidKeys;
@@ -336,6 +336,8 @@ pub(crate) fn presents_own_key(headers: &HeaderMap) -> bool {
     credentials(headers).any(|credential| credential.starts_with("bardo_"))
 }
 
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
 /// `Authorization: Bearer` and `x-api-key`; Anthropic's SDKs send either, or both.
 fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let bearer = headers
@@ -345,7 +347,7 @@ fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
             let (scheme, key) = value.to_str().ok()?.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then_some(key)
         });
-    let plain = headers.get_all("x-api-key").into_iter();
+    let plain = headers.get_all(X_API_KEY).into_iter();
     bearer
         .chain(plain.filter_map(|value| value.to_str().ok()))
         .map(str::trim)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bardo_engine::{Claim, Claimed, Idempotency, Kept};
 use bardo_types::ids::AccountId;
 use bardo_wire::headers::IDEMPOTENCY_KEY;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use tokio::time::Instant;
 
 use crate::error::Problem;
@@ -26,7 +26,8 @@ pub(crate) enum IdempotencyOutcome {
 
 /// The key, where there is one.
 pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let mut all = headers.get_all(IDEMPOTENCY_KEY).into_iter();
+    const NAME: HeaderName = HeaderName::from_static(IDEMPOTENCY_KEY);
+    let mut all = headers.get_all(NAME).into_iter();
     let Some(key) = all.next() else {
         return Ok(None);
     };

@@ -4,12 +4,14 @@ use std::cell::Cell;
 use std::hash::{BuildHasher as _, RandomState};
 
 use bardo_types::ids::RequestId;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The caller's own id for a request with these headers, when it is short and clean.
 pub(crate) fn of_caller(headers: &HeaderMap) -> Option<&str> {
     headers
-        .get("x-request-id")
+        .get(X_REQUEST_ID)
         .and_then(|value| value.to_str().ok())
         .filter(|id| is_clean(id))
 }

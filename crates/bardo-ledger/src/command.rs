@@ -8,6 +8,7 @@ use bardo_types::money::MicroUsd;
 use crate::book::SettledCost;
 use crate::caps::{Cap, CapScope, CapWindow};
 use crate::prompt_cache::PromptCacheFigures;
+use crate::series::ReceiptDetails;
 
 /// Takes money out of reach before it is spent.
 #[derive(Debug, Clone)]
@@ -159,6 +160,9 @@ pub struct ReceiptRecord {
     pub prompt_cache: PromptCacheFigures,
     /// The whole receipt.
     pub json: Arc<str>,
+    /// Members of the receipt that series use beyond the columns; `None` where they are to be read
+    /// from its text.
+    pub details: Option<Box<ReceiptDetails>>,
 }
 
 impl ReceiptRecord {

@@ -5,6 +5,7 @@
 //! transaction. It reads them, or the store added them up when it wrote them. A crash loses nothing,
 //! and nothing is counted twice.
 
+mod details;
 mod facts;
 mod figures;
 mod groups;
@@ -20,6 +21,7 @@ use bardo_types::money::MicroUsd;
 use crate::command::Balance;
 use crate::port::{LedgerFuture, StoreError};
 
+pub use self::details::ReceiptDetails;
 pub use self::facts::{ReceiptColumns, ReceiptFacts};
 pub use self::figures::{Figure, SeriesFigures};
 pub use self::groups::GroupNames;

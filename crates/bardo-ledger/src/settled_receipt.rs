@@ -44,6 +44,11 @@ impl ReceiptRecord {
             self.savings = list_price.saturating_sub(figures.charge);
         }
         self.json = json.into();
+        if let Some(details) = &mut self.details {
+            details.spread = figures.spread;
+            let missing = details.shortfall.checked_add(figures.shortfall);
+            details.shortfall = missing.unwrap_or(MicroUsd::MAX);
+        }
     }
 
     /// The list price that the text names.

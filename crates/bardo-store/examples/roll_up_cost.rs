@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bardo_ledger::series::SeriesKeep;
+use bardo_ledger::series::{ReceiptDetails, SeriesKeep};
 use bardo_ledger::{Charge, Deposit, End, Ledger, ReceiptRecord, Reserve, Settle};
 use bardo_store::sqlite::{OpenMode, SqliteStore};
 use bardo_types::ids::{AccountId, KeyId, RequestId};
@@ -204,6 +204,7 @@ async fn one(store: &dyn Ledger, names: Names, number: u64) -> Result<(), Failur
         subsystem: Some("dream_rem".into()),
         session: session.as_deref().map(Into::into),
         json: json(&request, golem.as_deref(), number).into(),
+        details: Some(Box::new(details(golem.as_deref(), number))),
     };
     store
         .settle(Settle {
@@ -219,6 +220,26 @@ async fn one(store: &dyn Ledger, names: Names, number: u64) -> Result<(), Failur
         })
         .await?;
     Ok(())
+}
+
+/// The members of [`json`] that series use, as the gateway hands them over.
+fn details(golem: Option<&str>, number: u64) -> ReceiptDetails {
+    ReceiptDetails {
+        layer: "miss".into(),
+        golem: golem.map(Into::into),
+        phase: Some("stable"),
+        vitality: Some(0.5),
+        sustainability: None,
+        class: None,
+        attempts: 1,
+        failed_attempts: 0,
+        reasoning_tokens: 7,
+        is_prepaid: true,
+        spread: MicroUsd::new(1_620),
+        shortfall: MicroUsd::ZERO,
+        total_ms: number % 3_000,
+        first_content_ms: Some(number % 900),
+    }
 }
 
 /// A text as the gateway writes it.

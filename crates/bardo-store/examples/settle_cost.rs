@@ -133,6 +133,7 @@ async fn one(
         subsystem: Some("dream_rem".into()),
         session: Some("session-1".into()),
         json: Arc::clone(json),
+        details: None,
     };
     store
         .settle(Settle {

@@ -241,6 +241,7 @@ fn decided(json: &str, hold: &HoldView, end: &End) -> Option<ReceiptRecord> {
             saved: SignedMicroUsd::ZERO,
         },
         json: receipt.to_string().into(),
+        details: None,
     })
 }
 

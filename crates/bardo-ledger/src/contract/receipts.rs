@@ -39,6 +39,7 @@ pub(super) fn record(rig: &Rig, number: u64, client: Option<&str>, json: &str) -
         session: None,
         prompt_cache: cached(1),
         json: json.into(),
+        details: None,
     }
 }
 

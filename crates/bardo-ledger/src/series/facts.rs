@@ -2,6 +2,7 @@
 
 use bardo_types::money::MicroUsd;
 
+use super::details::ReceiptDetails;
 use super::figures::{Figure, SeriesFigures};
 use super::text::TextFacts;
 use crate::command::ReceiptRecord;
@@ -43,6 +44,8 @@ pub struct ReceiptColumns<'a> {
     pub prompt_cache: PromptCacheFigures,
     /// The whole receipt.
     pub json: &'a str,
+    /// Members of the receipt, where they came with it.
+    pub details: Option<&'a ReceiptDetails>,
 }
 
 impl<'a> ReceiptColumns<'a> {
@@ -65,6 +68,7 @@ impl<'a> ReceiptColumns<'a> {
             session: record.session.as_deref(),
             prompt_cache: record.prompt_cache,
             json: &record.json,
+            details: record.details.as_deref(),
         }
     }
 
@@ -140,7 +144,7 @@ impl<'a> ReceiptColumns<'a> {
 }
 
 /// What one receipt adds to series.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiptFacts {
     /// When the request was received, in Unix milliseconds.
     pub at_ms: u64,
@@ -179,7 +183,7 @@ impl ReceiptFacts {
     #[must_use]
     pub fn of(record: &ReceiptRecord) -> Self {
         let columns = ReceiptColumns::of(record);
-        let text = TextFacts::of(columns.json);
+        let text = TextFacts::of(&columns);
         let kept = |text: Option<&str>| name(text).map(str::to_owned);
         Self {
             at_ms: columns.at_ms,
@@ -194,8 +198,8 @@ impl ReceiptFacts {
             layer: kept(text.layer.as_deref()),
             error: columns.error(&text).map(str::to_owned),
             phase: kept(text.phase.as_deref()),
-            vitality: text.vitality.map(str::to_owned),
-            sustainability: text.sustainability.map(str::to_owned),
+            vitality: text.vitality.as_deref().map(str::to_owned),
+            sustainability: text.sustainability.as_deref().map(str::to_owned),
             figures: columns.figures(&text),
         }
     }

@@ -121,7 +121,7 @@ pub struct RollUp {
 impl RollUp {
     /// Adds a receipt.
     pub fn add(&mut self, receipt: &ReceiptColumns<'_>) -> RolledReceipt {
-        let text = TextFacts::of(receipt.json);
+        let text = TextFacts::of(receipt);
         if let Some(golem) = name(text.golem.as_deref()) {
             self.see(receipt, &text, golem);
         }
@@ -134,7 +134,7 @@ impl RollUp {
 
     /// Takes a receipt out that was added before, in this step or in an earlier one.
     pub fn take_out(&mut self, receipt: &ReceiptColumns<'_>) -> RolledReceipt {
-        let text = TextFacts::of(receipt.json);
+        let text = TextFacts::of(receipt);
         let figures = receipt.figures(&text);
         let (group, sum) = self.groups.figures(names(receipt, &text));
         sum.subtract(&figures);
@@ -149,8 +149,8 @@ impl RollUp {
             first_seen_ms: receipt.at_ms,
             last_seen_ms: receipt.at_ms,
             phase: name(text.phase.as_deref()).map(str::to_owned),
-            vitality: text.vitality.map(str::to_owned),
-            sustainability: text.sustainability.map(str::to_owned),
+            vitality: text.vitality.as_deref().map(str::to_owned),
+            sustainability: text.sustainability.as_deref().map(str::to_owned),
         };
         let place = (seen.account.clone(), seen.golem.clone());
         match self.golems.entry(place) {

@@ -1,19 +1,22 @@
-//! The facts of a receipt's text that no column has, borrowed from it.
+//! The facts of a receipt that no column has, borrowed from it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bardo_types::money::MicroUsd;
 
+use super::details::ReceiptDetails;
+use super::facts::ReceiptColumns;
 use super::members::{TextCursor, amount, number, text};
 
-/// What the text of one receipt tells. Members that it lacks are unknown, or zero.
-#[derive(Debug, Default)]
+/// What one receipt tells beyond its columns. Members that it lacks are unknown, or zero.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TextFacts<'a> {
     pub(super) layer: Option<Cow<'a, str>>,
     pub(super) golem: Option<Cow<'a, str>>,
     pub(super) phase: Option<Cow<'a, str>>,
-    pub(super) vitality: Option<&'a str>,
-    pub(super) sustainability: Option<&'a str>,
+    pub(super) vitality: Option<Cow<'a, str>>,
+    pub(super) sustainability: Option<Cow<'a, str>>,
     /// Class of the last attempt that failed.
     pub(super) class: Option<Cow<'a, str>>,
     pub(super) attempts: u64,
@@ -27,8 +30,48 @@ pub(super) struct TextFacts<'a> {
 }
 
 impl<'a> TextFacts<'a> {
+    /// The facts of a receipt: those that came with it, else those of its text.
+    pub(super) fn of(receipt: &ReceiptColumns<'a>) -> Self {
+        match receipt.details {
+            Some(details) => {
+                let known = Self::known(details);
+                debug_assert_eq!(
+                    known,
+                    Self::read(receipt.json),
+                    "details differ from the text"
+                );
+                known
+            }
+            None => Self::read(receipt.json),
+        }
+    }
+
+    fn known(details: &'a ReceiptDetails) -> Self {
+        let borrowed = |text: &'a Option<Arc<str>>| text.as_deref().map(Cow::Borrowed);
+        let figure = |figure: Option<f64>| {
+            let figure = figure.filter(|figure| figure.is_finite());
+            figure.map(|figure| Cow::Owned(figure.to_string()))
+        };
+        Self {
+            layer: Some(Cow::Borrowed(&details.layer)),
+            golem: borrowed(&details.golem),
+            phase: details.phase.map(Cow::Borrowed),
+            vitality: figure(details.vitality),
+            sustainability: figure(details.sustainability),
+            class: details.class.map(Cow::Borrowed),
+            attempts: details.attempts,
+            failed_attempts: details.failed_attempts,
+            reasoning_tokens: details.reasoning_tokens,
+            is_prepaid: Some(details.is_prepaid),
+            spread: details.spread,
+            shortfall: details.shortfall,
+            total_ms: Some(details.total_ms),
+            first_content_ms: details.first_content_ms,
+        }
+    }
+
     /// The facts of a text; those of its beginning where it is cut.
-    pub(super) fn of(json: &'a str) -> Self {
+    fn read(json: &'a str) -> Self {
         let mut facts = Self::default();
         let cursor = &mut TextCursor::of(json);
         if !cursor.enter(b'{') {
@@ -89,7 +132,10 @@ impl<'a> TextFacts<'a> {
     }
 
     fn take_routing(&mut self, cursor: &mut TextCursor<'a>) {
-        let figure = |value: &'a str| Some(value).filter(|value| *value != "null");
+        let figure = |value: &'a str| {
+            let value = Some(value).filter(|value| *value != "null");
+            value.map(Cow::Borrowed)
+        };
         each(cursor, |member, value| match member {
             "golem_id" => self.golem = text(value),
             "phase" => self.phase = text(value),

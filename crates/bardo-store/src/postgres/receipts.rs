@@ -213,6 +213,7 @@ pub(super) fn record(row: &Row) -> Result<ReceiptRecord, StoreError> {
         session: name("session")?,
         prompt_cache: prompt_cache(row)?,
         json: final_text(row)?.into(),
+        details: None,
     })
 }
 

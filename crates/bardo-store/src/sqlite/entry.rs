@@ -427,6 +427,7 @@ impl<'a> Bytes<'a> {
             session: None,
             prompt_cache: PromptCacheFigures::default(),
             json: self.text()?.into(),
+            details: None,
         })
     }
 }

@@ -189,6 +189,7 @@ pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<ReceiptRecord> {
         session: name(14)?,
         prompt_cache: prompt_cache(row, 16)?,
         json: row.get(15)?,
+        details: None,
     })
 }
 

@@ -268,5 +268,6 @@ fn record(of: &AccountId, id: &str) -> bardo_ledger::ReceiptRecord {
         subsystem: Some("sub\0system".into()),
         session: None,
         json: "{\"a\":\"\0\"}".into(),
+        details: None,
     }
 }

@@ -122,6 +122,7 @@ fn receipt<'a>(row: &'a Row<'_>) -> rusqlite::Result<(i64, ReceiptColumns<'a>)> 
             saved: SignedMicroUsd::new(row.get(15)?),
         },
         json: text(16)?,
+        details: None,
     };
     Ok((row.get(17)?, columns))
 }

@@ -197,6 +197,7 @@ pub(in crate::sqlite) fn record(name: &str, number: u64, charge: u64) -> Receipt
             saved: SignedMicroUsd::new(-3),
         },
         json: format!("{{\"n\":{number}}}").into(),
+        details: None,
     }
 }
 

@@ -31,6 +31,7 @@ fn keep(store: &PostgresStore, number: u64) {
         session: None,
         prompt_cache: PromptCacheFigures::default(),
         json: r#"{"cache":"miss"}"#.into(),
+        details: None,
     };
     let settle = Settle {
         account: record.account.clone(),
