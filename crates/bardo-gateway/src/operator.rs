@@ -4,6 +4,7 @@
 
 mod keys;
 mod money;
+mod provider_payments;
 mod scopes;
 mod usage;
 

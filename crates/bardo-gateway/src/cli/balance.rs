@@ -126,7 +126,7 @@ fn verify(common: &Common) -> Result<(), CliFailure> {
             .map(|problem| format!("\n  {}", problem.as_str().unwrap_or_default()))
             .collect();
         format!(
-            "{} accounts, {} postings, {} open holds: {}{problems}",
+            "{} accounts, {} postings, {} open holds: {}{problems}{}",
             found["accounts"],
             found["postings"],
             found["holds"],
@@ -134,7 +134,8 @@ fn verify(common: &Common) -> Result<(), CliFailure> {
                 "verified"
             } else {
                 "THE BOOKS DO NOT ADD UP"
-            }
+            },
+            paid(&found["provider_payments"])
         )
     });
     if ok {
@@ -145,6 +146,21 @@ fn verify(common: &Common) -> Result<(), CliFailure> {
             "the books do not add up",
         ))
     }
+}
+
+/// The payments to providers in words; empty where there are none.
+fn paid(payments: &Value) -> String {
+    if payments["payments"] == 0 {
+        return String::new();
+    }
+    format!(
+        "\n{} payments to providers: {} USD signed, {} USD of them without an answer; {} USD are booked as cost, which differs from the payments with an answer by {} USD",
+        payments["payments"],
+        text(payments, "signed"),
+        text(payments, "unanswered"),
+        text(payments, "booked"),
+        text(payments, "difference"),
+    )
 }
 
 pub(super) fn reconcile(args: ReconcileArgs) -> Result<(), CliFailure> {

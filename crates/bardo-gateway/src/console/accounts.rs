@@ -124,6 +124,17 @@ async fn books(visit: &Visit<'_>) -> Result<FactList, PageProblem> {
             Cell::text(found[name].as_u64().map_or_else(|| "–".to_owned(), count)),
         );
     }
+    let paid = &found["provider_payments"];
+    if paid["payments"] != 0 {
+        let usd = |name: &str| paid[name].as_str().unwrap_or_default().to_owned();
+        for (name, member) in [
+            ("Paid to providers per call, USD", "signed"),
+            ("… without an answer, USD", "unanswered"),
+            ("… booked as cost, USD", "booked"),
+        ] {
+            facts.add(name, Cell::text(usd(member)));
+        }
+    }
     for problem in found["problems"].as_array().into_iter().flatten().take(20) {
         facts.add("Problem", Cell::text(problem.as_str().unwrap_or_default()));
     }

@@ -113,17 +113,22 @@ impl Operator {
         }
     }
 
-    /// Verifies the books; the flag is for exit codes.
+    /// Verifies the books, and holds payments of callers and to providers against them. The flag is
+    /// for exit codes. The time depends on the number of postings and receipts.
     pub(crate) async fn verify(&self) -> Result<(bool, Value), OperatorError> {
         let mut found = self.ledger.verify().await?;
         let payments = audit_claims(&*self.claims, &*self.ledger).await?;
         found.problems.extend(payments);
+        let to_providers = self.provider_payments().await?;
+        let provider_payments = to_providers.json();
+        found.problems.extend(to_providers.into_problems());
         let ok = found.problems.is_empty();
         let shown = json!({
             "ok": ok,
             "accounts": found.accounts,
             "postings": found.postings,
             "holds": found.holds,
+            "provider_payments": provider_payments,
             "problems": found.problems,
         });
         Ok((ok, shown))

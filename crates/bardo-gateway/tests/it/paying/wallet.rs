@@ -44,6 +44,16 @@ fn each_call_is_paid_with_a_genuine_signature_and_is_in_the_receipt() {
             );
         }
     }
+    // `balance verify` holds them against what was booked.
+    let books = Request::get("/admin/verify").send(gateway.admin);
+    let paid = &books.json()["provider_payments"];
+    assert_eq!(paid["payments"], 2 * Caller::ALL.len(), "{}", books.text());
+    assert_eq!(paid["unanswered"], "0.000000");
+    let usd = |name: &str| paid[name].as_str().and_then(|usd| usd.parse::<f64>().ok());
+    let (signed, booked) = (usd("signed").expect("USD"), usd("booked").expect("USD"));
+    assert!(signed > 0.0 && booked > 0.0, "{paid}");
+    let difference = usd("difference").expect("USD");
+    assert!((booked - signed - difference).abs() < 1e-9, "{paid}");
     let log = gateway.log();
     assert!(log.contains(ADDRESS), "the log names the wallet");
     assert!(!log.contains(&KEY[2..]), "the log has the key");
