@@ -20,6 +20,8 @@ HERE = pathlib.Path(__file__).resolve().parent.parent
 REPO = HERE.parent.parent
 # A fresh machine may fetch 700 MB over a slow line.
 INSTALL_TIMEOUT = 900
+# Two cores may be busy with other builds.
+BUILD_TIMEOUT = 2_400
 
 
 def target_dir() -> pathlib.Path:
@@ -44,8 +46,8 @@ def locked(place: pathlib.Path):
         yield
 
 
-def _checked(what: str, argv, **kwargs) -> None:
-    done = process.run(argv, timeout=INSTALL_TIMEOUT, **kwargs)
+def _checked(what: str, argv, timeout=INSTALL_TIMEOUT, **kwargs) -> None:
+    done = process.run(argv, timeout=timeout, **kwargs)
     if done.code != 0 or done.timed_out:
         raise RuntimeError(f"{what} failed: {done.tail(4000)}")
 
@@ -82,6 +84,26 @@ def npm(name: str) -> pathlib.Path:
             _checked(f"npm {verb} {name}", argv, cwd=place)
             (place / ".complete").touch()
     return place
+
+
+def cargo(name: str) -> pathlib.Path:
+    """The program of the Rust package `rust/<name>/`, as its lock file pins it."""
+    source = HERE / "rust" / name
+    pins = [source / "Cargo.toml", source / "Cargo.lock", *sorted((source / "src").glob("*.rs"))]
+    place = target_dir() / f"rust-{name}-{digest(*pins)}"
+    program = place / name
+    with locked(place):
+        if not program.exists():
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+            build = place / "build"
+            argv = ["cargo", "build", "--quiet", "--locked", "--manifest-path", source / "Cargo.toml"]
+            _checked(f"cargo build {name}", [*argv, "--target-dir", build], BUILD_TIMEOUT)
+            # The package has one program; what it is made of takes a gigabyte.
+            (built,) = [path for path in (build / "debug").iterdir() if path.is_file() and os.access(path, os.X_OK)]
+            shutil.copy(built, program)
+            shutil.rmtree(build)
+    return program
 
 
 def derived(place: pathlib.Path, script: pathlib.Path) -> None:

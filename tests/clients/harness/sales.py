@@ -32,6 +32,7 @@ PYTHON = {
     "openai": (("upto",), ("chat", "responses")),
     "blockrun": (("exact", "upto", "permit"), ("chat",)),
 }
+RUST = {"reqwest": (("exact", "upto", "permit"), DIALECTS)}
 
 
 def config(sandbox: str, node: chain.Chain) -> dict:
@@ -211,8 +212,18 @@ class Python:
         return process.run(argv, timeout=clients.PROGRAM_TIMEOUT, stdin=json.dumps(cells), cwd=place, env=env)
 
 
+class Rust:
+    def install(self) -> None:
+        self.binary = install.cargo("x402")
+
+    def run(self, cells, place: pathlib.Path) -> process.Finished:
+        env = isolation.environment(place / "program-home")
+        return process.run([self.binary], timeout=clients.PROGRAM_TIMEOUT, stdin=json.dumps(cells), cwd=place, env=env)
+
+
 CLIENTS = [
     Payers("x402-js", JS, JavaScript("x402", "paying.mjs")),
     Payers("x402-legacy", LEGACY, JavaScript("x402-legacy", "paying-v1.mjs")),
     Payers("x402-py", PYTHON, Python()),
+    Payers("x402-rust", RUST, Rust()),
 ]
