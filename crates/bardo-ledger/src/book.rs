@@ -239,6 +239,31 @@ impl Book {
         Ok(account.balance())
     }
 
+    /// Keeps an amount that is being deposited for a request out of reach of all others, until
+    /// [`Self::keep_promise`] or [`Self::break_promise`]. For stores in which a deposit can be seen
+    /// before they have held it. The account must be loaded.
+    pub fn promise(&mut self, account: &AccountId, amount: MicroUsd) {
+        if let Some(found) = self.accounts.get_mut(account) {
+            found.promised = found.promised.checked_add(amount).unwrap_or(MicroUsd::MAX);
+        }
+    }
+
+    /// Ends a promise: the deposit did not happen.
+    pub fn break_promise(&mut self, account: &AccountId, amount: MicroUsd) {
+        if let Some(found) = self.accounts.get_mut(account) {
+            found.promised = found.promised.saturating_sub(amount);
+        }
+    }
+
+    /// Ends a promise by the hold that it was for.
+    ///
+    /// # Errors
+    /// As [`Self::reserve`]; the promise has ended all the same.
+    pub fn keep_promise(&mut self, command: &Reserve) -> Result<Reservation, LedgerRefusal> {
+        self.break_promise(&command.account, command.amount);
+        self.reserve(command)
+    }
+
     /// Releases the open holds whose time is over, and answers what they were. Holds of unknown
     /// outcome never expire.
     pub fn expire(&mut self, now_ms: u64) -> Vec<HoldView> {

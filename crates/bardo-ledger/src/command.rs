@@ -205,6 +205,9 @@ pub struct Settled {
     pub repeated: bool,
 }
 
+/// Milliseconds for which a deposit for a request is held.
+const DEPOSIT_HELD_MS: u64 = 900_000;
+
 /// Puts money into an account.
 #[derive(Debug, Clone)]
 pub struct Deposit {
@@ -217,6 +220,22 @@ pub struct Deposit {
     pub reference: String,
     /// Unix milliseconds now.
     pub now_ms: u64,
+}
+
+impl Deposit {
+    /// The hold of the whole deposit for one request, for a quarter of an hour.
+    #[must_use]
+    pub fn hold_for(&self, request: &RequestId) -> Reserve {
+        Reserve {
+            request: request.clone(),
+            account: self.account.clone(),
+            key: None,
+            amount: self.amount,
+            caps: Vec::new(),
+            expires_at_ms: self.now_ms.saturating_add(DEPOSIT_HELD_MS),
+            now_ms: self.now_ms,
+        }
+    }
 }
 
 /// Where an account stands. `deposited` = `spent` + `held` + `available`.

@@ -289,6 +289,24 @@ impl Funds for MemoryLedger {
 }
 
 impl Holds for MemoryLedger {
+    fn deposit_for<'a>(
+        &'a self,
+        command: Deposit,
+        request: &'a RequestId,
+    ) -> LedgerFuture<'a, Result<Result<Balance, LedgerRefusal>, StoreError>> {
+        let mut inner = self.inner();
+        let before = inner.deposits.len();
+        let deposited = inner.deposit(&command);
+        let is_new = inner.deposits.len() > before;
+        let held = is_new.then(|| inner.book.reserve(&command.hold_for(request)));
+        let answer = match held {
+            None | Some(Err(_)) => deposited,
+            Some(Ok(_)) => Ok(inner.book.balance(&command.account).unwrap_or_default()),
+        };
+        drop(inner);
+        ready(answer)
+    }
+
     fn reserve(
         &self,
         command: Reserve,

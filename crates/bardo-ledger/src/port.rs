@@ -44,6 +44,14 @@ pub trait Funds: Send + Sync {
 
 /// Money of requests, from the hold to the charge. An acknowledged change survives the process.
 pub trait Holds: Funds {
+    /// Puts money in and holds all of it for a request, in one step: no other request can have it in
+    /// between. The request must be a new one. Where the deposit was made before, nothing changes.
+    fn deposit_for<'a>(
+        &'a self,
+        command: Deposit,
+        request: &'a RequestId,
+    ) -> LedgerFuture<'a, Result<Result<Balance, LedgerRefusal>, StoreError>>;
+
     /// Holds money. When this answers, no other request can have it; it may not be on disk yet
     /// (see [`Self::persist`]).
     fn reserve(

@@ -204,6 +204,14 @@ impl Funds for ClaimedHolds {
 }
 
 impl Holds for ClaimedHolds {
+    fn deposit_for<'a>(
+        &'a self,
+        command: Deposit,
+        request: &'a RequestId,
+    ) -> LedgerFuture<'a, Result<Result<Balance, LedgerRefusal>, StoreError>> {
+        self.ledger.deposit_for(command, request)
+    }
+
     fn reserve(
         &self,
         command: Reserve,

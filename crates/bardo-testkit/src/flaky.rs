@@ -97,6 +97,14 @@ impl Funds for FlakyLedger {
 }
 
 impl Holds for FlakyLedger {
+    fn deposit_for<'a>(
+        &'a self,
+        command: Deposit,
+        request: &'a RequestId,
+    ) -> LedgerFuture<'a, Result<Result<Balance, LedgerRefusal>, StoreError>> {
+        self.inner.deposit_for(command, request)
+    }
+
     fn reserve(
         &self,
         command: Reserve,

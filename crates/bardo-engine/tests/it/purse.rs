@@ -84,6 +84,14 @@ impl Funds for Books {
 }
 
 impl Holds for Books {
+    fn deposit_for<'a>(
+        &'a self,
+        command: Deposit,
+        request: &'a RequestId,
+    ) -> Answered<'a, Result<Result<Balance, LedgerRefusal>, StoreError>> {
+        self.inner.deposit_for(command, request)
+    }
+
     fn reserve(
         &self,
         command: Reserve,

@@ -14,6 +14,8 @@ pub(super) struct Account {
     pub(super) spent: MicroUsd,
     /// The sum of `holds`.
     pub(super) held: MicroUsd,
+    /// Deposits on their way, which belong to requests already: see [`super::Book::promise`].
+    pub(super) promised: MicroUsd,
     pub(super) holds: HashMap<RequestId, Hold>,
 }
 
@@ -31,6 +33,7 @@ impl Account {
         self.deposited
             .saturating_sub(self.spent)
             .saturating_sub(self.held)
+            .saturating_sub(self.promised)
     }
 
     pub(super) fn balance(&self) -> Balance {

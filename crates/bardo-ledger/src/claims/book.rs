@@ -142,7 +142,11 @@ impl ClaimBook {
                 reference: claim.key.deposit_reference(),
                 now_ms,
             };
-            let answer = ledger.deposit(deposit).await?;
+            let answer = match &settle {
+                // Other requests of the account must not take it before it is charged.
+                Some(settle) => ledger.deposit_for(deposit, &settle.request).await?,
+                None => ledger.deposit(deposit).await?,
+            };
             answer.map_err(|refusal| StoreError::Damaged(refusal.to_string()))?;
             if let Some(settle) = settle {
                 ledger.settle(settle).await?;

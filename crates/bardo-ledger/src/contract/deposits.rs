@@ -1,16 +1,21 @@
 //! Money that comes in, and the postings of all that moves.
 
 use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bardo_types::money::MicroUsd;
 
-use super::rig::{NOW_MS, Rig, capture};
-use crate::command::{Deposit, LedgerRefusal, Posting, PostingKind};
+use super::rig::{NOW_MS, Rig, capture, join_all, settled};
+use crate::command::{Balance, Deposit, LedgerRefusal, Posting, PostingKind};
 
 cases! {
     a_deposit_makes_the_account
     a_reference_is_one_deposit
     a_deposit_out_of_range_is_refused
+    a_deposit_for_a_request_is_held_at_once
+    a_repeated_deposit_for_a_request_holds_nothing
+    nobody_else_gets_a_deposit_for_a_request
     the_lines_of_a_transfer_add_up_to_zero
     postings_are_paged_in_whole_transfers
     an_account_never_sees_anothers_postings
@@ -50,6 +55,95 @@ async fn a_deposit_out_of_range_is_refused(rig: Rig) {
     assert_eq!(rig.stands().await, (most - 5, 0, 0, most - 5));
     rig.deposit(5, "operator:2").await;
     assert_eq!(rig.stands().await, (most, 0, 0, most));
+    rig.verify().await;
+}
+
+/// Puts `amount` in for request `number`.
+async fn deposit_for(rig: &Rig, number: u64, amount: u64) -> Result<Balance, LedgerRefusal> {
+    let command = Deposit {
+        account: rig.account.clone(),
+        amount: MicroUsd::new(amount),
+        reference: format!("x402:{number}"),
+        now_ms: NOW_MS,
+    };
+    let request = rig.request(number);
+    let answer = rig.ledger.deposit_for(command, &request).await;
+    answer.expect("the store works")
+}
+
+async fn a_deposit_for_a_request_is_held_at_once(rig: Rig) {
+    let balance = deposit_for(&rig, 1, 100).await.expect("it is in range");
+    assert_eq!(balance, rig.balance().await);
+    assert_eq!(rig.stands().await, (100, 0, 100, 0));
+    let other = rig.try_reserve(rig.reserve_command(2, 1)).await;
+    assert!(
+        matches!(other, Err(LedgerRefusal::Insufficient { .. })),
+        "{other:?}"
+    );
+    assert_eq!(rig.end(1, capture(50, 10)).await, settled(60, 0, 40, false));
+    // The account has money of its own too.
+    deposit_for(&rig, 2, 7).await.expect("it is in range");
+    assert_eq!(rig.stands().await, (107, 60, 7, 40));
+    rig.reserve(3, 40).await;
+    assert_eq!(rig.end(2, capture(7, 0)).await, settled(7, 0, 0, false));
+    rig.verify().await;
+}
+
+async fn a_repeated_deposit_for_a_request_holds_nothing(rig: Rig) {
+    rig.deposit(30, "operator:1").await;
+    for _ in 0..2 {
+        deposit_for(&rig, 1, 100).await.expect("it is in range");
+        assert_eq!(rig.stands().await, (130, 0, 100, 30));
+    }
+    rig.end(1, capture(50, 10)).await;
+    deposit_for(&rig, 1, 100).await.expect("it is in range");
+    assert_eq!(rig.stands().await, (130, 60, 0, 70));
+    assert_eq!(rig.end(1, capture(50, 10)).await, settled(60, 0, 70, true));
+    let most = deposit_for(&rig, 2, MicroUsd::MAX.get()).await;
+    assert_eq!(most, Err(LedgerRefusal::Overflow));
+    assert_eq!(rig.stands().await, (130, 60, 0, 70));
+    rig.verify().await;
+}
+
+async fn nobody_else_gets_a_deposit_for_a_request(rig: Rig) {
+    type Try<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
+    const OTHERS: u64 = 20;
+    for round in 0..10 {
+        let first = 100 + round * (OTHERS + 1);
+        let is_there = AtomicBool::new(false);
+        let mut tries: Vec<Try<'_>> = vec![Box::pin(async {
+            deposit_for(&rig, first, 5).await.expect("it is in range");
+            is_there.store(true, Ordering::Relaxed);
+            true
+        })];
+        for number in first + 1..=first + OTHERS {
+            let command = rig.reserve_command(number, 1);
+            let is_there = &is_there;
+            let rig = &rig;
+            // Each asks again and again while the deposit is on its way.
+            tries.push(Box::pin(async move {
+                loop {
+                    let is_last = is_there.load(Ordering::Relaxed);
+                    let answer = rig.ledger.reserve(command.clone()).await;
+                    let got = answer.expect("the store works").is_ok();
+                    if got || is_last {
+                        return got;
+                    }
+                }
+            }));
+        }
+        let answers = join_all(tries).await;
+        assert_eq!(
+            answers.iter().filter(|got| **got).count(),
+            1,
+            "round {round}"
+        );
+        assert_eq!(
+            rig.end(first, capture(5, 0)).await.shortfall,
+            MicroUsd::ZERO
+        );
+    }
+    assert_eq!(rig.stands().await, (50, 50, 0, 0));
     rig.verify().await;
 }
 

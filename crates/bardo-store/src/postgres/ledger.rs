@@ -24,6 +24,22 @@ const RESERVE: &str =
     "SELECT * FROM bardo.reserve($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 const EXTEND: &str = "SELECT * FROM bardo.extend($1, $2, $3, $4)";
 const SETTLE: &str = "SELECT * FROM bardo.settle($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+/// The hold comes after the deposit, whose figures it names, and only after a new one.
+const DEPOSIT_FOR: &str = "WITH before AS MATERIALIZED (
+        SELECT EXISTS (
+            SELECT FROM bardo.transfers WHERE account = $1 AND kind = 'deposit' AND reference = $4
+        ) AS is_known
+    ), deposit AS MATERIALIZED (
+        SELECT d.*, before.is_known FROM before, bardo.deposit($1, $2, $3, $4, $5) AS d
+    ), hold AS MATERIALIZED (
+        SELECT r.outcome FROM deposit, LATERAL bardo.reserve(
+            $1, $6, $7, NULL, least($2, deposit.deposited), $8, $5,
+            '{}', '{}', '{}', '{}', '{}'
+        ) AS r WHERE NOT deposit.is_known AND deposit.outcome = 'deposited'
+    )
+    SELECT outcome, deposited, spent,
+        held + CASE (SELECT outcome FROM hold) WHEN 'held' THEN $2 ELSE 0 END AS held
+    FROM deposit";
 const DEPOSIT: &str = "SELECT * FROM bardo.deposit($1, $2, $3, $4, $5)";
 const EXPIRE: &str = "SELECT * FROM bardo.expire($1)";
 const BALANCE: &str = "SELECT deposited, spent, held FROM bardo.accounts WHERE id = $1";
@@ -127,32 +143,73 @@ impl Funds for PostgresStore {
         command: Deposit,
     ) -> LedgerFuture<'_, Result<Result<Balance, LedgerRefusal>, StoreError>> {
         Box::pin(async move {
-            if command.amount > MicroUsd::MAX {
-                return Ok(Err(LedgerRefusal::Overflow));
+            if let Err(refusal) = checked(&command)? {
+                return Ok(Err(refusal));
             }
-            if !(1..=REFERENCE_BYTES_MAX).contains(&command.reference.len()) {
-                let problem = "a deposit's reference has 1 to 2,000 bytes";
-                return Err(StoreError::Damaged(problem.to_owned()));
-            }
-            let source = command.reference.split(':').next().unwrap_or_default();
-            let arguments = vec![
-                text(command.account.as_str()),
-                amount(command.amount),
-                Argument::Text(Some(short(source))),
-                text(&command.reference),
-                number(command.now_ms),
-            ];
-            let rows = self.run(DEPOSIT, arguments).await?;
-            let row = rows::one(&rows)?;
-            match rows::get(row, "outcome")? {
-                "overflow" => Ok(Err(LedgerRefusal::Overflow)),
-                _ => rows::balance(row).map(Ok),
-            }
+            self.put_in(DEPOSIT, deposit_arguments(&command)).await
         })
     }
 }
 
+/// Refuses a deposit that the database cannot have.
+fn checked(command: &Deposit) -> Result<Result<(), LedgerRefusal>, StoreError> {
+    if command.amount > MicroUsd::MAX {
+        return Ok(Err(LedgerRefusal::Overflow));
+    }
+    if !(1..=REFERENCE_BYTES_MAX).contains(&command.reference.len()) {
+        let problem = "a deposit's reference has 1 to 2,000 bytes";
+        return Err(StoreError::Damaged(problem.to_owned()));
+    }
+    Ok(Ok(()))
+}
+
+fn deposit_arguments(command: &Deposit) -> Vec<Argument> {
+    let source = command.reference.split(':').next().unwrap_or_default();
+    vec![
+        text(command.account.as_str()),
+        amount(command.amount),
+        Argument::Text(Some(short(source))),
+        text(&command.reference),
+        number(command.now_ms),
+    ]
+}
+
+impl PostgresStore {
+    async fn put_in(
+        &self,
+        statement: &'static str,
+        arguments: Vec<Argument>,
+    ) -> Result<Result<Balance, LedgerRefusal>, StoreError> {
+        let rows = self.run(statement, arguments).await?;
+        let row = rows::one(&rows)?;
+        match rows::get(row, "outcome")? {
+            "overflow" => Ok(Err(LedgerRefusal::Overflow)),
+            _ => rows::balance(row).map(Ok),
+        }
+    }
+}
+
 impl Holds for PostgresStore {
+    fn deposit_for<'a>(
+        &'a self,
+        command: Deposit,
+        request: &'a RequestId,
+    ) -> LedgerFuture<'a, Result<Result<Balance, LedgerRefusal>, StoreError>> {
+        Box::pin(async move {
+            if let Err(refusal) = checked(&command)? {
+                return Ok(Err(refusal));
+            }
+            let mut arguments = deposit_arguments(&command);
+            let hold = command.hold_for(request);
+            arguments.extend([
+                text(request.as_str()),
+                Argument::Number(Some(self.attempt())),
+                number(hold.expires_at_ms),
+            ]);
+            self.put_in(DEPOSIT_FOR, arguments).await
+        })
+    }
+
     fn reserve(
         &self,
         command: Reserve,

@@ -60,7 +60,7 @@ impl Funds for SqliteStore {
             match &self.side {
                 Side::Server(server) => {
                     server
-                        .ask(|reply| WriterAction::Deposit(command, reply))
+                        .ask(|reply| WriterAction::Deposit(command, None, reply))
                         .await
                 }
                 Side::Tool(tool) => tool.deposit(&command),
@@ -70,6 +70,24 @@ impl Funds for SqliteStore {
 }
 
 impl Holds for SqliteStore {
+    fn deposit_for<'a>(
+        &'a self,
+        command: Deposit,
+        request: &'a RequestId,
+    ) -> LedgerFuture<'a, Result<Result<Balance, LedgerRefusal>, StoreError>> {
+        let request = Some(request.clone());
+        Box::pin(async move {
+            match &self.side {
+                Side::Server(server) => {
+                    server
+                        .ask(|reply| WriterAction::Deposit(command, request, reply))
+                        .await
+                }
+                Side::Tool(_) => no_server(),
+            }
+        })
+    }
+
     fn reserve(
         &self,
         command: Reserve,

@@ -39,7 +39,12 @@ pub(super) type ReplySender<T> = oneshot::Sender<Result<T, StoreError>>;
 pub(super) enum WriterAction {
     /// An end of which the books know nothing, or which another process may decide too.
     Settle(Box<Settle>, ReplySender<Settled>),
-    Deposit(Deposit, ReplySender<Result<Balance, LedgerRefusal>>),
+    /// A deposit, and the request that it is held for.
+    Deposit(
+        Deposit,
+        Option<RequestId>,
+        ReplySender<Result<Balance, LedgerRefusal>>,
+    ),
     Key(Box<(KeyRecord, keys::Write)>, ReplySender<KeyWrite>),
     /// Deletes some of the receipts from before this Unix millisecond; answers how many.
     Prune(u64, ReplySender<u64>),

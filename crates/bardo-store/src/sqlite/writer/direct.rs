@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use bardo_access::KeyRecord;
-use bardo_ledger::{Balance, Deposit, LedgerRefusal, StoreError};
+use bardo_ledger::{Balance, Deposit, LedgerRefusal, Reserve, StoreError};
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
 
@@ -31,6 +31,9 @@ enum CommandResult {
 struct Batch {
     /// Accounts as their rows say, for the books.
     deposits: Vec<(AccountId, MicroUsd, MicroUsd)>,
+    /// Holds of deposits, promised in the books until the transaction is committed, and whether
+    /// each deposit is new.
+    holds: Vec<(Reserve, bool)>,
     keys_changed: bool,
 }
 
@@ -79,6 +82,10 @@ impl Writer {
         });
         if answers.is_err() {
             self.roll_back();
+            let mut core = self.shared.lock();
+            for (hold, _) in &batch.holds {
+                core.book.break_promise(&hold.account, hold.amount);
+            }
             return answers;
         }
         self.known.committed(apply::TransactionEffects::default());
@@ -89,6 +96,13 @@ impl Writer {
         for (account, deposited, spent) in batch.deposits {
             core.book.load_account(account, deposited, spent);
         }
+        for (hold, is_new) in &batch.holds {
+            match is_new {
+                true => drop(core.book.keep_promise(hold)),
+                // The request may have been charged already.
+                false => core.book.break_promise(&hold.account, hold.amount),
+            }
+        }
         answers
     }
 
@@ -98,8 +112,11 @@ impl Writer {
         action: &WriterAction,
     ) -> rusqlite::Result<CommandResult> {
         match action {
-            WriterAction::Deposit(command, _) => {
-                let answer = self.deposit(batch, command)?;
+            WriterAction::Deposit(command, request, _) => {
+                if let Some(request) = request {
+                    self.promise(batch, command.hold_for(request))?;
+                }
+                let answer = self.deposit(batch, command, request.is_some())?;
                 Ok(CommandResult::Deposited(answer))
             }
             WriterAction::Key(key, _) => self.key(batch, &key.0, &key.1),
@@ -117,19 +134,36 @@ impl Writer {
         }
     }
 
+    /// Has the books keep a deposit for a request before anybody can see it.
+    fn promise(&mut self, batch: &mut Batch, hold: Reserve) -> rusqlite::Result<()> {
+        let before = loading::account(&self.connection, &hold.account)?;
+        let (deposited, spent) = before.unwrap_or_default();
+        let mut core = self.shared.lock();
+        core.book
+            .load_account(hold.account.clone(), deposited, spent);
+        core.book.promise(&hold.account, hold.amount);
+        drop(core);
+        batch.holds.push((hold, false));
+        Ok(())
+    }
+
     fn deposit(
         &mut self,
         batch: &mut Batch,
         command: &Deposit,
+        is_held: bool,
     ) -> rusqlite::Result<Result<Balance, LedgerRefusal>> {
         let account = self.known.number(&self.connection, &command.account)?;
         match rows::deposit(&self.connection, account, command)? {
             Deposited::Overflow => return Ok(Err(LedgerRefusal::Overflow)),
             Deposited::Before => {}
-            Deposited::Now => rows::audit(
-                &self.connection,
-                &AuditRow::of_deposit(&self.actor, command),
-            )?,
+            Deposited::Now => {
+                let row = AuditRow::of_deposit(&self.actor, command);
+                rows::audit(&self.connection, &row)?;
+                if let Some((_, is_new)) = batch.holds.last_mut().filter(|_| is_held) {
+                    *is_new = true;
+                }
+            }
         }
         let row = loading::account(&self.connection, &command.account)?;
         let (deposited, spent) = row.unwrap_or_default();
@@ -155,7 +189,7 @@ impl Writer {
     fn answer(&self, action: WriterAction, answer: CommandResult) {
         // Whoever asked may have gone; what was asked for is done all the same.
         match (action, answer) {
-            (WriterAction::Deposit(command, reply), CommandResult::Deposited(answer)) => {
+            (WriterAction::Deposit(command, _, reply), CommandResult::Deposited(answer)) => {
                 let balance = self.shared.lock().book.balance(&command.account);
                 let _ = reply.send(Ok(answer.map(|_| balance.unwrap_or_default())));
             }
@@ -180,7 +214,7 @@ fn refuse(action: WriterAction, error: &StoreError) {
     let error = error.clone();
     match action {
         WriterAction::Settle(_, reply) => drop(reply.send(Err(error))),
-        WriterAction::Deposit(_, reply) => drop(reply.send(Err(error))),
+        WriterAction::Deposit(_, _, reply) => drop(reply.send(Err(error))),
         WriterAction::Refresh(reply) => drop(reply.send(Err(error))),
         WriterAction::Key(_, reply) => drop(reply.send(Err(error))),
         WriterAction::Prune(_, reply) => drop(reply.send(Err(error))),
