@@ -158,13 +158,14 @@ pub(crate) fn peek(flag: Option<&Path>, environment: &[(String, String)]) -> Opt
     let (layers, _) = layered(flag, environment).ok()?;
     let mut merged = layers.merged();
     let _ = layers::resolve_secrets(&mut merged, "", environment);
-    serde_json::from_value(merged).ok()
+    // As everywhere else, by reference: each kind of reader compiles all settings once more.
+    serde_path_to_error::deserialize(&merged).ok()
 }
 
 /// The section `store` of the defaults, for a sandbox.
 pub(crate) fn embedded_store() -> Result<StoreConfig, ConfigError> {
-    let mut defaults = parse(DEFAULTS, "toml").map_err(ConfigError)?;
-    serde_path_to_error::deserialize(defaults["store"].take())
+    let defaults = parse(DEFAULTS, "toml").map_err(ConfigError)?;
+    serde_path_to_error::deserialize(&defaults["store"])
         .map_err(|error| ConfigError(error.to_string()))
 }
 

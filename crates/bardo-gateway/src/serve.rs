@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::logging::start_logging;
-pub(crate) use self::runtime::runtime;
+pub(crate) use self::runtime::{ThreadRuntime, runtime};
 use self::signals::{Signals, quit};
 use self::start::{Announced, Listeners, announce, load};
 pub(crate) use self::start::{known_clients, no_provider};
@@ -193,13 +193,13 @@ fn serve(
 
 /// Ends the process after its last request: settles all money that requests left behind, and drops
 /// background counts.
-fn end(runtime: tokio::runtime::Runtime, engine: &Engine, pumps: Pumps, patience: Duration) {
+fn end(runtime: ThreadRuntime, engine: &Engine, pumps: Pumps, patience: Duration) {
     let settled = async { tokio::time::timeout(patience, engine.drain_settler()).await };
     if runtime.block_on(settled).is_err() {
         tracing::error!("not all requests are settled; their holds stay until they expire");
     }
     runtime.block_on(pumps.finish());
-    runtime.shutdown_timeout(RUNTIME_SHUTDOWN_TIMEOUT);
+    runtime.shut_down(RUNTIME_SHUTDOWN_TIMEOUT);
     tracing::info!("stopped");
 }
 
@@ -354,7 +354,7 @@ impl ProcessState {
     /// Starts to settle payments, on a chain that is the right one.
     fn start_sale(
         &self,
-        runtime: &tokio::runtime::Runtime,
+        runtime: &ThreadRuntime,
         loaded: &Loaded,
         stores: &ProcessStores,
     ) -> Result<(), CliFailure> {

@@ -13,6 +13,7 @@ use super::layer::{CacheLayer, MarksBy};
 use super::rig::SimulationRig;
 use super::tally::Tally;
 use super::workload::{NaiveBaseline, SimulatedCall, Workload, WorkloadSource};
+use crate::serve::{self, ThreadRuntime};
 
 /// What to play.
 #[derive(Debug, Clone)]
@@ -120,11 +121,8 @@ pub(crate) fn study(plan: &StudyPlan, progress: impl Fn(&str)) -> Result<Study, 
     })
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string())
+fn runtime() -> Result<ThreadRuntime, String> {
+    serve::runtime().map_err(|failure| failure.message().to_owned())
 }
 
 /// The bill of a baseline in USD, by the list price of its model.
