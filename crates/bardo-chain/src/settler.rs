@@ -18,6 +18,7 @@ use bardo_x402::verify::SettlementPlan;
 use tokio::time::Instant;
 
 use crate::reader::{ChainReader, ReadError};
+use crate::rpc::RpcFuture;
 use crate::sender::{ChainSender, TransactionError};
 
 /// How claims are settled.
@@ -135,7 +136,12 @@ impl ClaimSettler {
     ///
     /// # Errors
     /// When the store does not answer.
-    pub async fn settle_due(&self, now_ms: u64) -> Result<SettledCounts, StoreError> {
+    pub fn settle_due(&self, now_ms: u64) -> RpcFuture<'_, Result<SettledCounts, StoreError>> {
+        // Boxed, so that it is compiled in this crate.
+        Box::pin(self.settle_all(now_ms))
+    }
+
+    async fn settle_all(&self, now_ms: u64) -> Result<SettledCounts, StoreError> {
         let until_ms = now_ms + LEASE_MS;
         let limit = self.terms.at_once;
         let due = self.claims.store();
@@ -161,11 +167,20 @@ impl ClaimSettler {
     ///
     /// # Errors
     /// When the store does not answer.
-    pub async fn settle_now(
+    pub fn settle_now<'a>(
+        &'a self,
+        key: &'a AuthorizationKey,
+        wait: Duration,
+        clock: &'a (dyn Fn() -> u64 + Sync),
+    ) -> RpcFuture<'a, Result<Option<ClaimRecord>, StoreError>> {
+        Box::pin(self.settle_one(key, wait, clock))
+    }
+
+    async fn settle_one(
         &self,
         key: &AuthorizationKey,
         wait: Duration,
-        clock: impl Fn() -> u64,
+        clock: &(dyn Fn() -> u64 + Sync),
     ) -> Result<Option<ClaimRecord>, StoreError> {
         let until = Instant::now() + wait;
         loop {

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::hex;
 use crate::reader::{ChainReader, ReadError};
 use crate::receipt::{ChainReceipt, TokenTransfer};
+use crate::rpc::RpcFuture;
 
 /// Which transfers are watched.
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +78,12 @@ impl TransferWatcher {
     ///
     /// # Errors
     /// When the chain or the store does not answer.
-    pub async fn look(&self, now_ms: u64) -> Result<(), WatchError> {
+    pub fn look(&self, now_ms: u64) -> RpcFuture<'_, Result<(), WatchError>> {
+        // Boxed, so that it is compiled in this crate.
+        Box::pin(self.follow(now_ms))
+    }
+
+    async fn follow(&self, now_ms: u64) -> Result<(), WatchError> {
         let head = self.reader.fresh_head().await?;
         let (chain_id, name) = (self.reader.chain_id(), self.name());
         let known = self.claims.progress(chain_id, &name).await?;

@@ -9,6 +9,7 @@ use bardo_providers::transport::Transport;
 use bardo_types::ids::AccountId;
 
 use crate::answer_cache::AnswerCache;
+use crate::engine_future::EngineFuture;
 use crate::health::HealthRecords;
 use crate::idempotency::Idempotency;
 use crate::memory::Memory;
@@ -163,9 +164,11 @@ impl Engine {
 
     /// Answers when no request is under way any more and every one is settled. For the end of the
     /// process, after the last connection was closed; whoever calls bounds the time.
-    pub async fn drain_settler(&self) {
-        self.settler.drain().await;
-        self.idempotency.drain().await;
+    pub fn drain_settler(&self) -> EngineFuture<'_, ()> {
+        Box::pin(async move {
+            self.settler.drain().await;
+            self.idempotency.drain().await;
+        })
     }
 
     /// How many requests are over and not settled yet, because the books do not answer.

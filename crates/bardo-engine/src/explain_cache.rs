@@ -13,6 +13,7 @@ use crate::cache_slot::CacheSlot;
 use crate::caching::{may_have, slot_of};
 use crate::call::Call;
 use crate::engine::Engine;
+use crate::engine_future::EngineFuture;
 use crate::error::EngineError;
 use crate::leg::Grant;
 use crate::received::Received;
@@ -74,7 +75,14 @@ impl Engine {
     ///
     /// # Errors
     /// When the body is malformed.
-    pub async fn explain_cache(&self, received: Received) -> Result<ExplainedCache, EngineError> {
+    pub fn explain_cache(
+        &self,
+        received: Received,
+    ) -> EngineFuture<'_, Result<ExplainedCache, EngineError>> {
+        Box::pin(self.found_in_cache(received))
+    }
+
+    async fn found_in_cache(&self, received: Received) -> Result<ExplainedCache, EngineError> {
         let call = self.read(received)?;
         self.refuse_unreadable(&call)?;
         let slot = match slot_of(&call, &self.memory) {

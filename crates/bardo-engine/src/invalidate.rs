@@ -14,6 +14,7 @@ use tokio::runtime::Handle;
 use crate::cache_slot::CacheSlot;
 use crate::call::Call;
 use crate::engine::Engine;
+use crate::engine_future::EngineFuture;
 use crate::invalidations::FlushCause;
 
 /// What an invalidation removed.
@@ -28,24 +29,30 @@ pub struct Invalidated {
 impl Engine {
     /// Removes what the flushes name, here and in the level behind, through which other processes
     /// learn of it.
-    pub async fn invalidate(&self, flushes: &[Flush], cause: FlushCause) -> Invalidated {
-        let removed = flushes.iter().map(|flush| self.forget(flush, cause)).sum();
-        let mut second = None;
-        if let Some(level) = self.cache.second() {
-            let mut all = Ok(0);
-            for flush in flushes {
-                let done = level.flush(flush).await;
-                if done.is_err() {
-                    self.cache.invalidations().tell_later(flush.clone());
+    pub fn invalidate<'a>(
+        &'a self,
+        flushes: &'a [Flush],
+        cause: FlushCause,
+    ) -> EngineFuture<'a, Invalidated> {
+        Box::pin(async move {
+            let removed = flushes.iter().map(|flush| self.forget(flush, cause)).sum();
+            let mut second = None;
+            if let Some(level) = self.cache.second() {
+                let mut all = Ok(0);
+                for flush in flushes {
+                    let done = level.flush(flush).await;
+                    if done.is_err() {
+                        self.cache.invalidations().tell_later(flush.clone());
+                    }
+                    all = all.and_then(|sum: u64| Ok(sum.saturating_add(done?)));
                 }
-                all = all.and_then(|sum: u64| Ok(sum.saturating_add(done?)));
+                second = Some(all);
             }
-            second = Some(all);
-        }
-        for flush in flushes {
-            self.cache.meaning().unshare_flushed(flush).await;
-        }
-        Invalidated { removed, second }
+            for flush in flushes {
+                self.cache.meaning().unshare_flushed(flush).await;
+            }
+            Invalidated { removed, second }
+        })
     }
 
     /// Removes what a flush names from the memory of this process, and tells the accounts.
@@ -109,14 +116,16 @@ impl Engine {
 
     /// Sets the regime of requests that name none, in place of the configured one; `None` takes it
     /// back. Where it changes, answers about a market are removed.
-    pub async fn set_regime(&self, regime: Option<MarketRegime>) -> Invalidated {
-        let configured = self.snapshot().cache.regime;
-        let before = self.cache.invalidations().set_regime(regime);
-        if before.or(configured) == regime.or(configured) {
-            return Invalidated::default();
-        }
-        let market = [Flush::Market(None)];
-        self.invalidate(&market, FlushCause::Regime).await
+    pub fn set_regime(&self, regime: Option<MarketRegime>) -> EngineFuture<'_, Invalidated> {
+        Box::pin(async move {
+            let configured = self.snapshot().cache.regime;
+            let before = self.cache.invalidations().set_regime(regime);
+            if before.or(configured) == regime.or(configured) {
+                return Invalidated::default();
+            }
+            let market = [Flush::Market(None)];
+            self.invalidate(&market, FlushCause::Regime).await
+        })
     }
 
     /// Regime of requests that name none.
@@ -144,24 +153,26 @@ impl Engine {
     ///
     /// # Errors
     /// When the level behind does not answer.
-    pub async fn follow_flushes(&self) -> Result<(), Loss> {
-        let Some(level) = self.cache.second() else {
-            return Ok(());
-        };
-        let known = self.cache.invalidations();
-        while let Some(flush) = known.untold() {
-            level.flush(&flush).await?;
-            known.told(&flush);
-        }
-        let after = known.applied();
-        let news = level.flushes(after).await?;
-        if after != Some(news.last) {
-            let flushes = news.flushes.unwrap_or_else(|| vec![Flush::All]);
-            for flush in &flushes {
-                self.forget(flush, FlushCause::Elsewhere);
+    pub fn follow_flushes(&self) -> EngineFuture<'_, Result<(), Loss>> {
+        Box::pin(async move {
+            let Some(level) = self.cache.second() else {
+                return Ok(());
+            };
+            let known = self.cache.invalidations();
+            while let Some(flush) = known.untold() {
+                level.flush(&flush).await?;
+                known.told(&flush);
             }
-        }
-        known.apply(news.last);
-        Ok(())
+            let after = known.applied();
+            let news = level.flushes(after).await?;
+            if after != Some(news.last) {
+                let flushes = news.flushes.unwrap_or_else(|| vec![Flush::All]);
+                for flush in &flushes {
+                    self.forget(flush, FlushCause::Elsewhere);
+                }
+            }
+            known.apply(news.last);
+            Ok(())
+        })
     }
 }

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use crate::answer::Delivering;
 use crate::call::Call;
 use crate::engine::Engine;
+use crate::engine_future::EngineFuture;
 use crate::leg::Leg;
 use crate::plan::{Plan, Planned};
 use crate::prompt_cache::LegCache;
@@ -31,7 +32,11 @@ const CALL_MAX: Duration = Duration::from_secs(20);
 impl Engine {
     /// Makes the keepalive calls that are due. To be called every ten seconds or so; without it
     /// none are decided on. Answers how many were made.
-    pub async fn keep_warm(self: &Arc<Self>) -> usize {
+    pub fn keep_warm(self: &Arc<Self>) -> EngineFuture<'_, usize> {
+        Box::pin(self.make_due_calls())
+    }
+
+    async fn make_due_calls(self: &Arc<Self>) -> usize {
         let snapshot = self.snapshot();
         let now = self.prompt_caches.millis(Instant::now());
         let policy = snapshot.setup.keepalive.as_ref();

@@ -7,6 +7,7 @@ use bardo_types::privacy::SecurityClass;
 use crate::answer::{Answer, AnswerBody, AnswerStream};
 use crate::call::Call;
 use crate::engine::Engine;
+use crate::engine_future::EngineFuture;
 use crate::error::EngineError;
 use crate::idempotency::{ANSWER_MAX, Claimed, Idempotency, Kept, KeptBody, Recorder};
 use crate::reply_stream::ReplyStream;
@@ -23,7 +24,15 @@ impl Engine {
     ///
     /// # Errors
     /// See [`EngineError`].
-    pub async fn answer_once(
+    pub fn answer_once(
+        self: Arc<Self>,
+        call: Call,
+        claimed: Option<Claimed>,
+    ) -> EngineFuture<'static, Result<(Answer, Option<Recorder>), EngineError>> {
+        Box::pin(self.work_once(call, claimed))
+    }
+
+    async fn work_once(
         self: Arc<Self>,
         call: Call,
         mut claimed: Option<Claimed>,
@@ -34,7 +43,7 @@ impl Engine {
             }
             claimed.begin(call.stream());
         }
-        let answered = self.answer(call).await;
+        let answered = self.work(call).await;
         let Some(claimed) = claimed else {
             return Ok((answered?, None));
         };
@@ -113,16 +122,5 @@ fn is_unknown(error: &EngineError) -> bool {
         | EngineError::Store(_)
         | EngineError::NotCached { .. }
         | EngineError::Busy => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Compiles where the work on an answer may go on in another thread than it began in.
-    #[expect(dead_code, reason = "it is checked by being compiled")]
-    fn answering_may_change_threads(engine: Arc<Engine>, call: Call) -> impl Future + Send {
-        engine.answer_once(call, None)
     }
 }

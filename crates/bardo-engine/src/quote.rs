@@ -7,6 +7,7 @@ use bardo_wire::codec::BadRequest;
 use crate::caching::slot_of;
 use crate::call::Call;
 use crate::engine::Engine;
+use crate::engine_future::EngineFuture;
 use crate::error::{EngineError, UnpaidRequest};
 use crate::offers::{Offers, PricedRequest};
 use crate::plan::Plan;
@@ -52,7 +53,11 @@ impl Engine {
     /// the limit that [`Offers::ceiling`] pays for.
     ///
     /// Returns [`EngineError::Unpaid`] with the offer, or the reason why there is none.
-    pub async fn quote(&self, call: Call) -> EngineError {
+    pub fn quote(&self, call: Call) -> EngineFuture<'_, EngineError> {
+        Box::pin(self.offer(call))
+    }
+
+    async fn offer(&self, call: Call) -> EngineError {
         let priced = match self.priced(&call).await {
             Ok(priced) => priced,
             Err(error) => return error,

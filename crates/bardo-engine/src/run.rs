@@ -9,6 +9,7 @@ use crate::baseline::AuditTwin;
 use crate::call::Call;
 use crate::decision;
 use crate::engine::Engine;
+use crate::engine_future::EngineFuture;
 use crate::error::EngineError;
 use crate::limit::Limited;
 use crate::lookup::Lookup;
@@ -23,7 +24,15 @@ impl Engine {
     ///
     /// # Errors
     /// See [`EngineError`]. Nothing has been sent to the caller then.
-    pub async fn answer(self: Arc<Self>, call: Call) -> Result<Answer, EngineError> {
+    pub fn answer(
+        self: Arc<Self>,
+        call: Call,
+    ) -> EngineFuture<'static, Result<Answer, EngineError>> {
+        Box::pin(self.work(call))
+    }
+
+    /// [`Engine::answer`] within the future of who called.
+    pub(crate) async fn work(self: Arc<Self>, call: Call) -> Result<Answer, EngineError> {
         let limited = self.limit(call).await?;
         // A stored answer was not verified for this request.
         if decision::is_verified(limited.call()) {
@@ -75,10 +84,12 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::answer`] would refuse it before anything is held.
-    pub async fn check_replay(&self, received: Received) -> Result<(), EngineError> {
-        let call = self.read(received)?;
-        self.plan_for(&call, &mut bardo_router::Router::route)?;
-        self.limit_replay(&call).await
+    pub fn check_replay(&self, received: Received) -> EngineFuture<'_, Result<(), EngineError>> {
+        Box::pin(async move {
+            let call = self.read(received)?;
+            self.plan_for(&call, &mut bardo_router::Router::route)?;
+            self.limit_replay(&call).await
+        })
     }
 
     pub(crate) fn note_failure(&self, call: &Call, backend: &str, fault: &Fault) {

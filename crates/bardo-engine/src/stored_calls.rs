@@ -20,6 +20,7 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use crate::engine::Engine;
+use crate::engine_future::EngineFuture;
 use crate::failure::{Failure, ProviderRefusal};
 use crate::services::{Services, StoredPrefixCall};
 use crate::stored_prefixes::StoredPrefix;
@@ -223,16 +224,18 @@ impl Engine {
 
     /// Deletes the prefixes that are stored at providers, as far as these answer within five
     /// seconds. Answers how many there were.
-    pub async fn delete_stored_prefixes(&self) -> usize {
-        self.prompt_caches.stored.stop();
-        let taken = self.prompt_caches.stored.take(None);
-        let deleting = async {
-            for stored in &taken {
-                delete(&self.transport, &self.services, stored).await;
-            }
-        };
-        let _ = tokio::time::timeout(DELETIONS_MAX, deleting).await;
-        taken.len()
+    pub fn delete_stored_prefixes(&self) -> EngineFuture<'_, usize> {
+        Box::pin(async move {
+            self.prompt_caches.stored.stop();
+            let taken = self.prompt_caches.stored.take(None);
+            let deleting = async {
+                for stored in &taken {
+                    delete(&self.transport, &self.services, stored).await;
+                }
+            };
+            let _ = tokio::time::timeout(DELETIONS_MAX, deleting).await;
+            taken.len()
+        })
     }
 
     /// Prefixes that are stored at providers now.

@@ -9,7 +9,6 @@ mod sale;
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,8 +16,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use bardo_access::LimitStore;
 use bardo_engine::{
-    Answer, Call as EngineCall, Claimed, Engine, EngineError, FlushCause, Payer, Principal,
-    Received, Recorder, Task,
+    Answer, Call as EngineCall, Claimed, Engine, EngineError, EngineFuture, FlushCause, Payer,
+    Principal, Received, Recorder, Task,
 };
 use bardo_telemetry::Metrics;
 use bardo_types::clock::{Clock as _, SystemClock};
@@ -106,8 +105,7 @@ const BODY_WITHOUT_FUNDS: usize = 1 << 20;
 type ApiReply = Response<ReplyBody>;
 
 /// An answer of the engine that is still being worked on.
-type Answering =
-    Pin<Box<dyn Future<Output = Result<(Answer, Option<Recorder>), EngineError>> + Send>>;
+type Answering = EngineFuture<'static, Result<(Answer, Option<Recorder>), EngineError>>;
 
 /// The values that an answer to this caller needs beside its content.
 struct Caller {
@@ -520,8 +518,7 @@ impl Edge {
             model: Some(model),
             ..Problem::from(error)
         };
-        // Boxed, so that the futures around it, which are moved, stay small.
-        let mut working: Answering = Box::pin(Arc::clone(&self.engine).answer_once(call, claimed));
+        let mut working = Arc::clone(&self.engine).answer_once(call, claimed);
         if !streams {
             let (answer, _) = working.await.map_err(refused)?;
             return Ok(answered(answer, None, caller.dialect, behind));

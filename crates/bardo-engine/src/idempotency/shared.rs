@@ -15,6 +15,7 @@ use tokio::sync::{OwnedRwLockReadGuard, RwLock, mpsc};
 use super::kept::{Kept, REMEMBERED};
 use super::record::{SharedOutcome, SharedRequest};
 use super::{Claim, Claimed, Idempotency, Running};
+use crate::engine_future::EngineFuture;
 
 /// How long a process may be silent before it is taken for dead.
 const LEASE: Duration = Duration::from_secs(15);
@@ -89,31 +90,35 @@ impl Idempotency {
 
     /// Says what to do with a request under a key, as [`Self::claim`] does, with regard to all
     /// processes that share the keys.
-    pub async fn claim_shared(
-        &self,
-        account: &AccountId,
-        key: &str,
-        path: &str,
-        body: &[u8],
-    ) -> Claim {
-        let (claimed, shared) = match (self.claim(account, key, path, body), &self.shared) {
-            (Claim::Run(claimed), Some(shared)) => (claimed, shared),
-            (claim, _) => return claim,
-        };
-        let name = SharedName::new("repeat", &[account.as_str(), key]);
-        let digest = claimed.digest;
-        let running = SharedRequest {
-            digest,
-            outcome: SharedOutcome::Running { streams: false },
-        };
-        let value = running.write();
-        let claim = shared.values.claim(&name, &value, REMEMBERED, LEASE);
-        match claim.await {
-            // Counted where it is lost. The keys of this process still hold.
-            Err(_) => Claim::Run(claimed),
-            Ok(SharedClaim::Held(lease)) => Claim::Run(claimed.lead(shared.lead(lease, digest))),
-            Ok(SharedClaim::Taken { value, is_alive }) => taken(claimed, &value, is_alive),
-        }
+    pub fn claim_shared<'a>(
+        &'a self,
+        account: &'a AccountId,
+        key: &'a str,
+        path: &'a str,
+        body: &'a [u8],
+    ) -> EngineFuture<'a, Claim> {
+        Box::pin(async move {
+            let (claimed, shared) = match (self.claim(account, key, path, body), &self.shared) {
+                (Claim::Run(claimed), Some(shared)) => (claimed, shared),
+                (claim, _) => return claim,
+            };
+            let name = SharedName::new("repeat", &[account.as_str(), key]);
+            let digest = claimed.digest;
+            let running = SharedRequest {
+                digest,
+                outcome: SharedOutcome::Running { streams: false },
+            };
+            let value = running.write();
+            let claim = shared.values.claim(&name, &value, REMEMBERED, LEASE);
+            match claim.await {
+                // Counted where it is lost. The keys of this process still hold.
+                Err(_) => Claim::Run(claimed),
+                Ok(SharedClaim::Held(lease)) => {
+                    Claim::Run(claimed.lead(shared.lead(lease, digest)))
+                }
+                Ok(SharedClaim::Taken { value, is_alive }) => taken(claimed, &value, is_alive),
+            }
+        })
     }
 
     /// Waits until the outcomes of all requests are stored where other processes see them. For the

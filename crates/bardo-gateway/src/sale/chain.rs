@@ -223,7 +223,7 @@ impl PaymentChain for RpcChain {
         wait: Duration,
     ) -> ChainFuture<'a, Result<Option<ClaimRecord>, ChainUnknown>> {
         Box::pin(async move {
-            let settled = self.settler.settle_now(key, wait, || SystemClock.now_ms());
+            let settled = self.settler.settle_now(key, wait, &|| SystemClock.now_ms());
             settled.await.map_err(|error| unknown(&error))
         })
     }
