@@ -114,7 +114,9 @@ impl RawTierRow {
 #[must_use]
 pub fn tiers() -> &'static [TierRow] {
     static ROWS: LazyLock<[TierRow; 4]> = LazyLock::new(|| {
-        let table: TierTable = toml::from_str(include_str!("../data/tiers.toml"))
+        let table: Result<toml::Table, _> = include_str!("../data/tiers.toml").parse();
+        let table: TierTable = table
+            .and_then(toml::Table::try_into)
             .expect("the embedded table is read by a test");
         [
             table.untiered.of(None),

@@ -19,8 +19,9 @@ pub(crate) struct EffortTokens {
 impl EffortTokens {
     pub(crate) fn of(effort: Effort) -> Self {
         static TABLE: LazyLock<BTreeMap<Effort, EffortTokens>> = LazyLock::new(|| {
-            toml::from_str(include_str!("../data/thinking.toml"))
-                .expect("the embedded table is tested")
+            let table: Result<toml::Table, _> = include_str!("../data/thinking.toml").parse();
+            let table = table.and_then(toml::Table::try_into);
+            table.expect("the embedded table is tested")
         });
         *TABLE.get(&effort).expect("every effort has its row")
     }

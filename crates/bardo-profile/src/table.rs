@@ -130,7 +130,8 @@ impl ProfileTable {
     /// # Errors
     /// See [`TableError`].
     pub fn parse(text: &str) -> Result<Self, TableError> {
-        let written: BTreeMap<String, Written> = toml::from_str(text)?;
+        // In two steps: the parser of TOML is compiled once, and not for each kind of table.
+        let written: BTreeMap<String, Written> = text.parse::<toml::Table>()?.try_into()?;
         let mut rows = BTreeMap::new();
         for (name, written) in written {
             let schema = match &written.schema {

@@ -32,7 +32,7 @@ struct Mend {
 
 fn table() -> &'static [Mend] {
     static TABLE: LazyLock<AdviceFile> = LazyLock::new(|| {
-        toml::from_str(include_str!("../data/advice.toml")).expect("the table is tested")
+        crate::data::read(include_str!("../data/advice.toml")).expect("the table is tested")
     });
     &TABLE.mend
 }

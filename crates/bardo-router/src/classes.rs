@@ -77,7 +77,7 @@ impl Latency {
 
 fn table() -> &'static ClassFile {
     static TABLE: LazyLock<ClassFile> = LazyLock::new(|| {
-        toml::from_str(include_str!("../data/classes.toml")).expect("the table is tested")
+        crate::data::read(include_str!("../data/classes.toml")).expect("the table is tested")
     });
     &TABLE
 }

@@ -61,7 +61,7 @@ fn within(entry: &ModelEntry, output: u64) -> u64 {
 /// Factor of an effort on the cost of an answer, in thousandths (`data/effort.toml`).
 fn factor_permille(effort: Option<Effort>) -> u64 {
     static TABLE: LazyLock<BTreeMap<Effort, u64>> = LazyLock::new(|| {
-        toml::from_str(include_str!("../data/effort.toml")).expect("the table is tested")
+        crate::data::read(include_str!("../data/effort.toml")).expect("the table is tested")
     });
     let factor = effort.and_then(|effort| TABLE.get(&effort));
     factor.copied().unwrap_or(1_000)

@@ -8,6 +8,7 @@ mod advice;
 mod catalog;
 mod classes;
 mod cost;
+mod data;
 mod decision;
 mod degraded;
 mod explain;

@@ -53,7 +53,7 @@ pub(crate) struct ServiceRow {
 pub(crate) fn row(service: Service) -> &'static ServiceRow {
     static TABLE: LazyLock<[ServiceRow; 10]> = LazyLock::new(|| {
         let rows: BTreeMap<Service, ServiceRow> =
-            toml::from_str(include_str!("../data/services.toml")).expect("the table is tested");
+            crate::data::read(include_str!("../data/services.toml")).expect("the table is tested");
         Service::ALL.map(|service| rows[&service].clone())
     });
     &TABLE[service as usize]

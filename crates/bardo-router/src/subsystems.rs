@@ -182,7 +182,7 @@ impl Subsystems {
     /// # Errors
     /// See [`SubsystemsError`].
     pub fn parse(text: &str) -> Result<Self, SubsystemsError> {
-        let file: BTreeMap<String, SubsystemRow> = toml::from_str(text)?;
+        let file: BTreeMap<String, SubsystemRow> = crate::data::read(text)?;
         let (own, derived): (Vec<_>, Vec<_>) =
             file.into_iter().partition(|(_, row)| row.like.is_none());
         let mut table = Self::default();

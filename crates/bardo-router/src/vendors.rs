@@ -50,7 +50,7 @@ struct Table {
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let file: VendorFile =
-        toml::from_str(include_str!("../data/vendors.toml")).expect("the table is tested");
+        crate::data::read(include_str!("../data/vendors.toml")).expect("the table is tested");
     let mut makers = HashMap::new();
     for (maker, also) in file.makers {
         for name in also {

@@ -244,7 +244,7 @@ impl Catalog {
     /// # Errors
     /// See [`CatalogError`].
     pub fn parse(text: &str) -> Result<Self, CatalogError> {
-        let file: CatalogFile = toml::from_str(text)?;
+        let file: CatalogFile = crate::data::read(text)?;
         let mut models = BTreeMap::new();
         for row in &file.models.rows {
             let known = row.read(&file.family)?;
