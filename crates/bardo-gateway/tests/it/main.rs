@@ -44,6 +44,7 @@ mod retries;
 mod rig;
 mod routing;
 mod sale;
+mod sale_front_run;
 mod sale_kill;
 mod sale_on_chain;
 mod screening;

@@ -14,19 +14,20 @@ use crate::sse::Caller;
 /// A key of the node's own, which has ETH: it settles.
 const SETTLER: &str = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 /// An account that is paid and has no key here.
-const PAY_TO: &str = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
+pub(crate) const PAY_TO: &str = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 /// The balance of a payer: 10 USDC.
-const RICH: u64 = 10_000_000;
+pub(crate) const RICH: u64 = 10_000_000;
 
-struct Shop {
-    node: ChainNode,
-    gateway: Gateway,
+/// A gateway that sells on a chain of its own, and a payer with money.
+pub(crate) struct Shop {
+    pub(crate) node: ChainNode,
+    pub(crate) gateway: Gateway,
     sandbox: Sandbox,
-    payer: String,
+    pub(crate) payer: String,
 }
 
 impl Shop {
-    fn open(more: Value) -> Self {
+    pub(crate) fn open(more: Value) -> Self {
         let node = ChainNode::start().expect("a node");
         let payer = Signer::from_bytes(payer::KEY).expect("a key");
         let payer = payer.address().to_string();
@@ -55,26 +56,31 @@ impl Shop {
         with(config, "payments", more)
     }
 
-    fn chat(&self) -> Request {
+    pub(crate) fn chat(&self) -> Request {
         let mut body = Caller::Chat.request("gpt-5.5", "Hi", false);
         body["max_completion_tokens"] = json!(200);
         Request::json(Caller::Chat.path(), &body)
     }
 
-    fn buy(&self, request: &Request, version: X402Version, scheme: PaymentScheme) -> Answer {
+    pub(crate) fn buy(
+        &self,
+        request: &Request,
+        version: X402Version,
+        scheme: PaymentScheme,
+    ) -> Answer {
         let payment = sign(&self.gateway.send(request), version, scheme);
         self.gateway.send(&paid(request, &payment))
     }
 
     #[track_caller]
-    fn settled(&self, answer: &Answer) -> Value {
+    pub(crate) fn settled(&self, answer: &Answer) -> Value {
         eventually("the settlement", || {
             let found = payment_of(&self.gateway, answer);
             (found["status"] == "settled").then_some(found)
         })
     }
 
-    fn revenue(&self) -> u64 {
+    pub(crate) fn revenue(&self) -> u64 {
         self.node.balance(PAY_TO).expect("a balance")
     }
 }
