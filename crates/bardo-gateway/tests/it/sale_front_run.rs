@@ -8,6 +8,7 @@ use bardo_x402::token::PaymentToken;
 use bardo_x402::wire::{PaymentScheme, X402Version, decode_header};
 use serde_json::{Value, json};
 
+use crate::http::Answer;
 use crate::payer::{self, micro, paid, receipt, refused, sign};
 use crate::rig::eventually;
 use crate::sale_on_chain::{PAY_TO, RICH, Shop};
@@ -50,9 +51,8 @@ fn send_first(node: &ChainNode, signed: &TransferAuthorization) -> String {
     hash.as_str().expect("a hash").to_owned()
 }
 
-#[test]
-fn a_payment_that_somebody_else_sends_first_is_settled_by_that() {
-    let shop = Shop::open(json!({ "settlement_wait": "100ms" }));
+/// An answer whose settlement is in no block yet, and what its payer signed. No block is made.
+fn served_without_a_block(shop: &Shop) -> (TransferAuthorization, Answer) {
     let request = shop.chat();
     let offered = shop.gateway.send(&request);
     let payment = sign(&offered, X402Version::V2, PaymentScheme::Exact);
@@ -60,7 +60,14 @@ fn a_payment_that_somebody_else_sends_first_is_settled_by_that() {
     let answer = shop.gateway.send(&paid(&request, &payment));
     assert_eq!(answer.status(), 200, "{}", answer.text());
     assert!(receipt(&answer, X402Version::V2).is_pending());
-    let first = send_first(&shop.node, &authorization(&payment));
+    (authorization(&payment), answer)
+}
+
+#[test]
+fn a_payment_that_somebody_else_sends_first_is_settled_by_that() {
+    let shop = Shop::open(json!({ "settlement_wait": "100ms" }));
+    let (signed, answer) = served_without_a_block(&shop);
+    let first = send_first(&shop.node, &signed);
     shop.node.mine(1).expect("a block");
     shop.node.mines_by_itself(true).expect("it answers");
     let found = shop.settled(&answer);
@@ -75,15 +82,10 @@ fn a_payment_that_somebody_else_sends_first_is_settled_by_that() {
 #[test]
 fn another_authorization_with_the_nonce_of_a_payment_settles_nothing() {
     let shop = Shop::open(json!({ "settlement_wait": "100ms" }));
-    let request = shop.chat();
-    let offered = shop.gateway.send(&request);
-    let payment = sign(&offered, X402Version::V2, PaymentScheme::Exact);
-    shop.node.mines_by_itself(false).expect("it answers");
-    let answer = shop.gateway.send(&paid(&request, &payment));
-    assert_eq!(answer.status(), 200, "{}", answer.text());
+    let (signed, answer) = served_without_a_block(&shop);
     let cheap = TransferAuthorization {
         value: U256::from(1),
-        ..authorization(&payment)
+        ..signed
     };
     send_first(&shop.node, &cheap);
     shop.node.mine(1).expect("a block");
@@ -94,7 +96,7 @@ fn another_authorization_with_the_nonce_of_a_payment_settles_nothing() {
         (found["status"] == "failed").then_some(())
     });
     assert_eq!(shop.revenue(), 1);
-    let again = shop.buy(&request, X402Version::V2, PaymentScheme::Exact);
+    let again = shop.buy(&shop.chat(), X402Version::V2, PaymentScheme::Exact);
     refused(&again, 402, "payment_debt");
 }
 
