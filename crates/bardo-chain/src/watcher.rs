@@ -1,6 +1,6 @@
 //! Transfers to the gateway's address, which become credit of the wallets that sent them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bardo_ledger::claims::{
     AuthorizationKey, ChainAddress, ChainDeposit, ChainDepositRefusal, ChainDepositState,
@@ -37,6 +37,7 @@ pub struct TransferWatcher {
     ledger: Arc<dyn Funds>,
     reader: ChainReader,
     terms: WatcherTerms,
+    block: Mutex<Option<u64>>,
 }
 
 /// Why a round of watching ended early. The next one goes on from there.
@@ -71,7 +72,19 @@ impl TransferWatcher {
             ledger,
             reader,
             terms,
+            block: Mutex::default(),
         }
+    }
+
+    /// The block up to which transfers are read, and booked if they have their confirmations; `None`
+    /// before the first round. Watchers that share a store have it in common.
+    #[must_use]
+    pub fn block(&self) -> Option<u64> {
+        *self.block.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_block(&self, block: u64) {
+        *self.block.lock().unwrap_or_else(PoisonError::into_inner) = Some(block);
     }
 
     /// Reads the next blocks, and credits the transfers that have their confirmations.
@@ -100,6 +113,7 @@ impl TransferWatcher {
                 self.claims
                     .move_progress(chain_id, &name, None, start)
                     .await?;
+                self.set_block(head.number);
                 return Ok(());
             }
             Some(known) if self.reader.block_hash(known.block).await? != Some(known.hash.0) => {
@@ -113,15 +127,17 @@ impl TransferWatcher {
             }
             Some(known) => known,
         };
-        if head.number > from.block {
-            let to = head.number.min(from.block + RANGE);
+        let to = head.number.min(from.block + RANGE).max(from.block);
+        if to > from.block {
             for transfer in self.transfers(from.block + 1, to, now_ms).await? {
                 self.claims.see_transfer(&transfer).await?;
             }
             self.move_to(from, to).await?;
         }
         self.confirm(head.number, now_ms).await?;
-        self.credit(now_ms).await
+        self.credit(now_ms).await?;
+        self.set_block(to);
+        Ok(())
     }
 
     fn name(&self) -> String {

@@ -153,6 +153,7 @@ impl Sale {
             debt: totals.debt.get(),
             endpoints_up: up.count() as u64,
             endpoints: endpoints.len() as u64,
+            transfers_block: self.chain.transfers_block(),
         })
     }
 
@@ -169,6 +170,7 @@ impl Sale {
             "pay_to": terms.pay_to.to_string(),
             "settlement_account": settler.map(|account| account.to_string()),
             "endpoints": endpoints,
+            "transfers_block": self.chain.transfers_block(),
         })
     }
 

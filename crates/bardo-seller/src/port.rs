@@ -57,6 +57,9 @@ pub trait PaymentChain: Send + Sync {
     /// The endpoints of the chain, each with the reason why it is not believed, if there is one.
     fn endpoints(&self) -> Vec<(String, Option<String>)>;
 
+    /// The newest block whose transfers to the gateway are known; `None` before it is known.
+    fn transfers_block(&self) -> Option<u64>;
+
     /// Takes all claims that are due one step further. It is called again and again.
     fn settle_due(&self) -> ChainFuture<'_, Result<(), ChainUnknown>>;
 }

@@ -20,6 +20,8 @@ pub struct SaleGauges {
     pub endpoints_up: u64,
     /// All endpoints of the chain.
     pub endpoints: u64,
+    /// The newest block whose transfers are known.
+    pub transfers_block: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -32,6 +34,7 @@ pub(crate) struct SaleMetrics {
     payments: Family<StageLabels, Gauge>,
     usd: Family<StageLabels, Gauge>,
     endpoints: Family<StageLabels, Gauge>,
+    blocks: Family<StageLabels, Gauge>,
 }
 
 impl SaleMetrics {
@@ -40,6 +43,7 @@ impl SaleMetrics {
             payments: Family::default(),
             usd: Family::default(),
             endpoints: Family::default(),
+            blocks: Family::default(),
         };
         let help = "Payments of callers by stage";
         registry.register("sale_payments", help, all.payments.clone());
@@ -49,6 +53,9 @@ impl SaleMetrics {
         let help =
             "Endpoints of the chain of payments: `up` ones are believed, `all` are configured";
         registry.register("chain_endpoints", help, all.endpoints.clone());
+        let help =
+            "Blocks of the chain of payments: `transfers` to the gateway are booked up to this one";
+        registry.register("chain_block", help, all.blocks.clone());
         all
     }
 }
@@ -71,5 +78,8 @@ impl Metrics {
         set(&all.usd, "debt", now.debt);
         set(&all.endpoints, "up", now.endpoints_up);
         set(&all.endpoints, "all", now.endpoints);
+        if let Some(block) = now.transfers_block {
+            set(&all.blocks, "transfers", block);
+        }
     }
 }

@@ -108,6 +108,9 @@ fn chain(status: &Value, facts: &mut FactList) {
         };
         facts.add("Endpoint", cell);
     }
+    if let Some(block) = status["transfers_block"].as_u64() {
+        facts.add("Transfers read up to block", Cell::text(block.to_string()));
+    }
 }
 
 fn stages(visit: &Visit<'_>) -> Vec<Tab> {

@@ -233,6 +233,10 @@ impl PaymentChain for RpcChain {
         endpoints.map(|one| (one.name, one.reason)).collect()
     }
 
+    fn transfers_block(&self) -> Option<u64> {
+        self.watcher.block()
+    }
+
     fn settle_due(&self) -> ChainFuture<'_, Result<(), ChainUnknown>> {
         Box::pin(async move {
             let now_ms = SystemClock.now_ms();

@@ -198,6 +198,11 @@ impl PaymentChain for SandboxChain {
         vec![("simulated".to_owned(), None)]
     }
 
+    fn transfers_block(&self) -> Option<u64> {
+        // Nobody transfers anything on it.
+        None
+    }
+
     fn settle_due(&self) -> ChainFuture<'_, Result<(), ChainUnknown>> {
         Box::pin(async move { self.work_on_due().await.map_err(|error| unknown(&error)) })
     }

@@ -80,6 +80,17 @@ impl Shop {
         })
     }
 
+    /// Waits until the gateway has read the transfers of all blocks, and has booked what is due.
+    #[track_caller]
+    fn until_transfers_are_known(&self) {
+        let head = self.node.head().expect("a block");
+        eventually("all blocks are read", || {
+            let status = Request::get("/status").send(self.gateway.admin).json();
+            let known = status["payments"]["transfers_block"].as_u64();
+            known.is_some_and(|block| block >= head).then_some(())
+        });
+    }
+
     pub(crate) fn revenue(&self) -> u64 {
         self.node.balance(PAY_TO).expect("a balance")
     }
@@ -263,7 +274,7 @@ fn a_transfer_to_the_gateway_is_credit_of_the_wallet_once_also_over_a_reorganiza
     // A transfer whose block vanishes is none.
     let before = shop.node.snapshot().expect("a snapshot");
     pay(900_000).expect("a transfer");
-    std::thread::park_timeout(std::time::Duration::from_secs(2));
+    shop.until_transfers_are_known();
     shop.node.revert(&before).expect("it goes back");
     shop.node.mine(6).expect("other blocks");
     pay(100_000).expect("a transfer");
@@ -276,7 +287,8 @@ fn a_transfer_to_the_gateway_is_credit_of_the_wallet_once_also_over_a_reorganiza
     eventually("the booking", || {
         (credit() == 800_000 + booked).then_some(())
     });
-    std::thread::park_timeout(std::time::Duration::from_secs(2));
+    shop.node.mine(3).expect("blocks");
+    shop.until_transfers_are_known();
     assert_eq!(credit(), 800_000 + booked);
 }
 

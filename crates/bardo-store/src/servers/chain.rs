@@ -176,9 +176,16 @@ impl ChainNode {
         let data = format!("0x70a08231{}", word(account));
         let call = json!([{ "to": Self::USDC, "data": data }, "latest"]);
         let told = self.call("eth_call", &call)?;
-        let digits = told.as_str().unwrap_or_default().trim_start_matches("0x");
-        let digits = digits.trim_start_matches('0');
-        Ok(u64::from_str_radix(digits, 16).unwrap_or(0))
+        Ok(number(&told))
+    }
+
+    /// The number of the newest block.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub fn head(&self) -> Result<u64, ServerError> {
+        let told = self.call("eth_blockNumber", &json!([]))?;
+        Ok(number(&told))
     }
 
     /// Makes this many blocks.
@@ -277,4 +284,11 @@ impl ChainNode {
 fn word(address: &str) -> String {
     let digits = address.trim_start_matches("0x").to_lowercase();
     format!("{digits:0>64}")
+}
+
+/// The number that a node tells in hexadecimal digits; 0 where it told none.
+fn number(told: &Value) -> u64 {
+    let digits = told.as_str().unwrap_or_default().trim_start_matches("0x");
+    let digits = digits.trim_start_matches('0');
+    u64::from_str_radix(digits, 16).unwrap_or(0)
 }
