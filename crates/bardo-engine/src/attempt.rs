@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bardo_providers::payment::{
-    PAYMENT_REQUIRED, PAYMENT_SIGNATURE, PaymentError, PaymentOffer, Wallet, is_offer,
+    PAYMENT_REQUIRED, PAYMENT_SIGNATURE, PaymentError, PaymentOffer, Wallet, is_offer, settlement,
 };
 use bardo_providers::transport::{SendError, UpstreamBody};
 use bardo_types::fault::{Fault, FaultClass};
@@ -67,10 +67,13 @@ impl Engine {
         {
             let paid = pay(&**wallet, call, shaped, response.headers(), until).await;
             match paid {
-                Ok(payment) => {
+                Ok((payment, offer)) => {
                     response = self
                         .send(shaped, &call.principal().payer, Some(payment), until)
-                        .await?
+                        .await?;
+                    shaped
+                        .payments
+                        .settled(settlement(response.headers(), &offer));
                 }
                 Err(error) => {
                     tracing::warn!(backend = shaped.endpoint.name, %error, "the payment of an offer failed")
@@ -231,22 +234,20 @@ async fn pay(
     shaped: &Shaped,
     headers: &HeaderMap,
     until: Instant,
-) -> Result<HeaderValue, PaymentError> {
-    let offer = PaymentOffer::of(headers)?;
-    let amount = offer.amount();
+) -> Result<(HeaderValue, PaymentOffer), PaymentError> {
     let most = shaped.leg.most(call).ok_or(PaymentError::Unpriced)?;
     let most = most.checked_add(FLAT_FEES).unwrap_or(most);
-    if amount > most {
-        return Err(PaymentError::TooDear { amount, most });
-    }
+    let offer = PaymentOffer::of(headers, wallet.schemes(), most)?;
     let signed = tokio::time::timeout_at(until, wallet.pay(&offer)).await;
     let signed = signed.map_err(|_| PaymentError::Late)??;
     shaped.payments.push(AttemptPayment {
-        amount,
+        amount: offer.amount(),
         network: offer.network().into(),
         reference: signed.reference.into(),
+        scheme: offer.scheme(),
+        settlement: None,
     });
-    Ok(signed.header)
+    Ok((signed.header, offer))
 }
 
 /// Reads the body of a provider's error, up to the limits of size and time for errors.

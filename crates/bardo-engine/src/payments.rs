@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bardo_types::receipt::AttemptPayment;
+use bardo_types::receipt::{AttemptPayment, ProviderSettlement};
 
 /// Payments in the order in which they were signed; the receipt and the rendered leg share them.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +13,14 @@ impl Payments {
     pub(crate) fn push(&self, payment: AttemptPayment) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.push(payment);
+    }
+
+    /// Notes how the provider says that the last payment ended.
+    pub(crate) fn settled(&self, settlement: Option<ProviderSettlement>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = all.last_mut() {
+            last.settlement = settlement;
+        }
     }
 
     /// Hands out what was noted so far.

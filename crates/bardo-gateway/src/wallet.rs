@@ -6,9 +6,10 @@ use std::sync::{Arc, LazyLock};
 use bardo_providers::payment::Wallet;
 use bardo_providers::wallet::{KeyWallet, WalletCaps};
 use bardo_types::money::MicroUsd;
+use bardo_x402::wire::PaymentScheme;
 use serde_json::Number;
 
-use crate::config::{BlockRunConfig, usd};
+use crate::config::{BlockRunConfig, RawPaymentScheme, usd};
 
 /// A public test key, which no chain has money for. It pays simulated providers.
 const SIMULATED: &str = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
@@ -67,5 +68,9 @@ pub(crate) fn open(
     let file = folder.map(|folder| folder.join(SPENT));
     let wallet = KeyWallet::new(key.expose(), caps, vec![network], file)
         .map_err(|error| format!("`providers.blockrun.wallet_key`: {error}"))?;
-    Ok(Some(Arc::new(wallet)))
+    let schemes = match config.wallet_scheme {
+        None | Some(RawPaymentScheme::Exact) => vec![PaymentScheme::Exact],
+        Some(RawPaymentScheme::Upto) => vec![PaymentScheme::Upto, PaymentScheme::Exact],
+    };
+    Ok(Some(Arc::new(wallet.by(schemes))))
 }

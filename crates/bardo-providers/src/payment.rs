@@ -6,10 +6,11 @@ use std::pin::Pin;
 
 use bardo_types::model::Service;
 use bardo_types::money::MicroUsd;
+use bardo_types::receipt::ProviderSettlement;
 use bardo_types::secret::Secret;
 use bardo_x402::payer::{ChosenOffer, OfferRefusal, PayerLimits, PaymentOffers};
 use bardo_x402::token::{PaymentToken, TokenAmount};
-use bardo_x402::wire::PaymentScheme;
+use bardo_x402::wire::{PaymentScheme, SettlementReceipt, X402Version};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::provider::provider;
@@ -18,6 +19,9 @@ use crate::provider::provider;
 pub const PAYMENT_REQUIRED: HeaderName = HeaderName::from_static("payment-required");
 /// Header of a payment, v2.
 pub const PAYMENT_SIGNATURE: HeaderName = HeaderName::from_static("payment-signature");
+
+/// Header of the end of a payment, v2.
+pub const PAYMENT_RESPONSE: HeaderName = HeaderName::from_static("payment-response");
 
 /// The longest time in seconds for which a payment is signed.
 const LONGEST_S: u64 = 3_600;
@@ -71,7 +75,7 @@ impl From<OfferRefusal> for PaymentError {
                 most: most.to_usd(),
             },
             OfferRefusal::Unacceptable => {
-                Self::Unacceptable("only the scheme `exact` with USDC on Base is supported")
+                Self::Unacceptable("it is not in USDC on Base by a scheme that the wallet uses")
             }
             OfferRefusal::Domain { .. } => {
                 Self::Unacceptable("the seller names another signing domain for USDC")
@@ -88,12 +92,18 @@ pub struct PaymentOffer {
 }
 
 impl PaymentOffer {
-    /// Reads the first acceptable entry of the header `PAYMENT-REQUIRED`. The domain of a signature
-    /// comes from a table of known tokens and never from an offer.
+    /// Reads the first acceptable entry of the header `PAYMENT-REQUIRED`, of at most this amount, in
+    /// the order of these schemes. The domain of a signature comes from a table of known tokens and
+    /// never from an offer.
     ///
     /// # Errors
-    /// When there is no offer, or no entry in USDC by the scheme `exact` on a known network.
-    pub fn of(headers: &HeaderMap) -> Result<Self, PaymentError> {
+    /// When there is no offer, or no entry in USDC by these schemes on a known network, or each is
+    /// above the amount.
+    pub fn of(
+        headers: &HeaderMap,
+        schemes: &[PaymentScheme],
+        most: MicroUsd,
+    ) -> Result<Self, PaymentError> {
         let header = headers
             .get(PAYMENT_REQUIRED)
             .ok_or(PaymentError::Malformed)?;
@@ -104,15 +114,21 @@ impl PaymentOffer {
                 PaymentToken::usdc_on_base(),
                 PaymentToken::usdc_on_base_sepolia(),
             ],
-            schemes: vec![PaymentScheme::Exact],
-            most: TokenAmount::new(u64::MAX),
+            schemes: schemes.to_vec(),
+            most: TokenAmount::from_usd(most),
             most_timeout_s: LONGEST_S,
         })?;
         let network = chosen.token().network().to_string();
         Ok(Self { chosen, network })
     }
 
-    /// Amount of the offer.
+    /// Scheme of the payment: `exact` or `upto`.
+    #[must_use]
+    pub fn scheme(&self) -> &'static str {
+        self.chosen.method().scheme().name()
+    }
+
+    /// Amount of the offer; under `upto` its ceiling.
     #[must_use]
     pub fn amount(&self) -> MicroUsd {
         // USDC has six decimals, so its smallest unit is one micro USD.
@@ -141,6 +157,38 @@ pub struct SignedPayment {
     pub reference: String,
 }
 
+/// How the provider says that a payment of `signed` ended; `None` where it does not say, or not so
+/// that it can be read. With a stream the header comes before the settlement, so that it has no
+/// amount under `upto`.
+#[must_use]
+pub fn settlement(headers: &HeaderMap, signed: &PaymentOffer) -> Option<ProviderSettlement> {
+    let header = headers.get(PAYMENT_RESPONSE)?;
+    let told = SettlementReceipt::from_header(X402Version::V2, header.as_bytes()).ok()?;
+    let is_pending = told.is_pending();
+    let (state, transaction, amount) = match told {
+        SettlementReceipt::Settled {
+            transaction,
+            amount,
+            ..
+        } => {
+            let is_fixed = signed.chosen.method().scheme() == PaymentScheme::Exact;
+            let amount = amount.map(TokenAmount::to_usd);
+            let amount = amount.or_else(|| is_fixed.then(|| signed.amount()));
+            ("settled", transaction, amount)
+        }
+        SettlementReceipt::Failed { transaction, .. } => {
+            let state = if is_pending { "pending" } else { "failed" };
+            (state, transaction, None)
+        }
+    };
+    Some(ProviderSettlement {
+        state,
+        transaction: transaction.map(|hash| hash.to_string().into()),
+        // Nobody can take more than was signed.
+        amount: amount.filter(|amount| *amount <= signed.amount()),
+    })
+}
+
 /// The future that a wallet returns.
 pub type PaymentFuture<'a> =
     Pin<Box<dyn Future<Output = Result<SignedPayment, PaymentError>> + Send + 'a>>;
@@ -154,6 +202,11 @@ pub fn is_offer(service: Service, key: &Secret) -> bool {
 
 /// Something that can pay an offer.
 pub trait Wallet: Send + Sync {
+    /// The schemes that it pays by, the preferred one first.
+    fn schemes(&self) -> &[PaymentScheme] {
+        &[PaymentScheme::Exact]
+    }
+
     /// Signs a payment of exactly the amount of the offer. The caller has held it to its limit.
     ///
     /// # Errors
@@ -191,11 +244,10 @@ mod tests {
 
     #[test]
     fn an_offer_that_is_malformed_or_of_an_unknown_kind_is_no_offer() {
-        let read = |accepts: &str| PaymentOffer::of(&offer(accepts)).map(|offer| offer.amount());
-        assert_eq!(
-            PaymentOffer::of(&HeaderMap::new()).err(),
-            Some(PaymentError::Malformed)
-        );
+        let of =
+            |headers: &HeaderMap| PaymentOffer::of(headers, &[PaymentScheme::Exact], MicroUsd::MAX);
+        let read = |accepts: &str| of(&offer(accepts)).map(|offer| offer.amount());
+        assert_eq!(of(&HeaderMap::new()).err(), Some(PaymentError::Malformed));
         for (from, to) in [
             // More than any amount can be.
             ("3660", "18446744073709551616"),

@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bardo_types::money::MicroUsd;
 use bardo_x402::evm::{B256, InvalidSigningKey, Signer};
 use bardo_x402::payer::Permit2Approval;
+use bardo_x402::wire::PaymentScheme;
 use http::HeaderValue;
 
 use crate::payment::{PaymentError, PaymentFuture, PaymentOffer, SignedPayment, Wallet};
@@ -28,6 +29,7 @@ pub struct KeyWallet {
     caps: WalletCaps,
     /// Networks that it pays on, by their CAIP-2 names.
     networks: Vec<String>,
+    schemes: Vec<PaymentScheme>,
     spent: Arc<Mutex<SpentDay>>,
     /// Where the count of the day is stored; `None`: in memory alone.
     file: Option<PathBuf>,
@@ -70,9 +72,18 @@ impl KeyWallet {
             signer: Signer::from_hex(key)?,
             caps,
             networks,
+            schemes: vec![PaymentScheme::Exact],
             spent: Arc::new(Mutex::new(spent)),
             file,
         })
+    }
+
+    /// Pays by these schemes, the preferred one first. Under `upto` the ceiling counts as spent, and
+    /// the wallet must have approved Permit2 on its network.
+    #[must_use]
+    pub fn by(mut self, schemes: Vec<PaymentScheme>) -> Self {
+        self.schemes = schemes;
+        self
     }
 
     /// The address that pays.
@@ -173,6 +184,10 @@ impl SpentDay {
 }
 
 impl Wallet for KeyWallet {
+    fn schemes(&self) -> &[PaymentScheme] {
+        &self.schemes
+    }
+
     fn pay<'a>(&'a self, offer: &'a PaymentOffer) -> PaymentFuture<'a> {
         Box::pin(self.signed(offer))
     }
@@ -197,7 +212,8 @@ mod tests {
                 "payTo": "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
                 "maxTimeoutSeconds": 300, "extra": { "name": "USD Coin", "version": "2" } }] });
         let value = HeaderValue::from_str(&STANDARD.encode(offer.to_string())).unwrap();
-        PaymentOffer::of(&HeaderMap::from_iter([(PAYMENT_REQUIRED, value)])).unwrap()
+        let headers = HeaderMap::from_iter([(PAYMENT_REQUIRED, value)]);
+        PaymentOffer::of(&headers, &[PaymentScheme::Exact], MicroUsd::MAX).unwrap()
     }
 
     fn wallet(file: Option<PathBuf>) -> KeyWallet {

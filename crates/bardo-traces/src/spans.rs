@@ -171,7 +171,13 @@ impl<'a> SpanMaker<'a> {
         }
         if let Some(payment) = &attempt.payment {
             all.money("bardo.payment.micro_usd", Some(payment.amount))
-                .text("bardo.payment.network", &*payment.network);
+                .text("bardo.payment.network", &*payment.network)
+                .text("bardo.payment.scheme", payment.scheme);
+            if let Some(end) = &payment.settlement {
+                all.text("bardo.payment.settlement", end.state)
+                    .some_text("bardo.payment.transaction", end.transaction.as_deref())
+                    .money("bardo.payment.settled_micro_usd", end.amount);
+            }
         }
         let failed = attempt.failure.as_ref();
         if let Some(failure) = failed {

@@ -129,6 +129,23 @@ pub struct AttemptPayment {
     pub network: Arc<str>,
     /// Number that makes the payment unique on its network: the nonce of the authorization.
     pub reference: Arc<str>,
+    /// Scheme of x402: `exact` takes the amount, `upto` at most the amount.
+    pub scheme: &'static str,
+    /// How the provider says that the payment ended; `None` where it did not say.
+    pub settlement: Option<ProviderSettlement>,
+}
+
+/// The end of a payment as the provider reports it in `PAYMENT-RESPONSE`. It is not checked on the
+/// chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderSettlement {
+    /// `settled`, `pending` or `failed`. A payment that is pending or failed may still be settled
+    /// until its authorization ends.
+    pub state: &'static str,
+    /// Hash of the transaction.
+    pub transaction: Option<Arc<str>>,
+    /// Amount that was taken; never above the signed one. `None` where it is unknown.
+    pub amount: Option<MicroUsd>,
 }
 
 /// Why a try failed.

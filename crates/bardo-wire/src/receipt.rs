@@ -288,7 +288,16 @@ fn write_payment(payment: &AttemptPayment, object: &mut Object<'_>) {
     object
         .put(member!("amount"), payment.amount)
         .put(member!("network"), &*payment.network)
-        .put(member!("reference"), &*payment.reference);
+        .put(member!("reference"), &*payment.reference)
+        .put(member!("scheme"), payment.scheme);
+    let settlement = payment.settlement.as_ref();
+    object
+        .put(member!("settlement"), settlement.map(|end| end.state))
+        .put(
+            member!("transaction"),
+            settlement.and_then(|end| end.transaction.as_deref()),
+        )
+        .put(member!("settled"), settlement.and_then(|end| end.amount));
 }
 
 fn write_attempt(attempt: &Attempt, object: &mut Object<'_>) {

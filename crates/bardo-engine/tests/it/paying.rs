@@ -85,6 +85,18 @@ async fn a_payment_is_in_the_receipt_of_its_attempt() {
     let payment = attempt.payment.as_ref().expect("a payment");
     assert!(payment.amount > MicroUsd::ZERO);
     assert_eq!(&*payment.network, "eip155:8453");
+    // The provider's word on the settlement stands beside it.
+    let end = payment.settlement.as_ref().expect("a settlement");
+    assert_eq!(end.state, "settled");
+    assert!(
+        end.transaction
+            .as_ref()
+            .is_some_and(|hash| hash.len() == 66)
+    );
+    assert_eq!(
+        (payment.scheme, end.amount),
+        ("exact", Some(payment.amount))
+    );
     let json: Value = serde_json::from_str(&bardo_wire::receipt::to_json(&receipt)).expect("JSON");
     let shown = &json["attempts"][0]["payment"];
     assert_eq!(shown["amount"], payment.amount.to_string());

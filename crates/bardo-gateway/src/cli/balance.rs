@@ -154,10 +154,11 @@ fn paid(payments: &Value) -> String {
         return String::new();
     }
     format!(
-        "\n{} payments to providers: {} USD signed, {} USD of them without an answer; {} USD are booked as cost, which differs from the payments with an answer by {} USD",
+        "\n{} payments to providers: {} USD signed, {} USD of them without an answer; providers took {} USD, and {} USD are booked as cost; the difference is {} USD",
         payments["payments"],
         text(payments, "signed"),
         text(payments, "unanswered"),
+        text(payments, "taken"),
         text(payments, "booked"),
         text(payments, "difference"),
     )

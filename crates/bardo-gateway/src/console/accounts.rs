@@ -130,6 +130,7 @@ async fn books(visit: &Visit<'_>) -> Result<FactList, PageProblem> {
         for (name, member) in [
             ("Paid to providers per call, USD", "signed"),
             ("… without an answer, USD", "unanswered"),
+            ("… taken by them, USD", "taken"),
             ("… booked as cost, USD", "booked"),
         ] {
             facts.add(name, Cell::text(usd(member)));

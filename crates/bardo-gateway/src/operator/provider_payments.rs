@@ -23,6 +23,10 @@ pub(super) struct ProviderPayments {
     signed: MicroUsd,
     /// Those of attempts without an answer: the provider may settle them or not.
     unanswered: MicroUsd,
+    /// Amount that providers took for answers: as they report it, else as it was signed.
+    taken: MicroUsd,
+    /// Payments of answers that the providers have not settled yet; they may until they expire.
+    pending: u64,
     /// The cost at the price of the provider, of the requests that a payment bought.
     booked: MicroUsd,
     references: HashSet<String>,
@@ -52,7 +56,10 @@ impl ProviderPayments {
             };
             self.signed = sum(self.signed, amount);
             match attempt.outcome == "answered" {
-                true => bought = true,
+                true => {
+                    bought = true;
+                    self.take(&payment, amount);
+                }
                 false => self.unanswered = sum(self.unanswered, amount),
             }
             if !self.references.insert(payment.reference.clone()) {
@@ -67,15 +74,28 @@ impl ProviderPayments {
         }
     }
 
+    /// Adds what a provider took of a payment for its answer.
+    fn take(&mut self, payment: &PaidAmount, signed: MicroUsd) {
+        let told = payment.settled.as_deref().map(MicroUsd::from_usd);
+        let taken = match (payment.settlement.as_deref(), told) {
+            (_, Some(Ok(told))) => told,
+            (Some("failed"), _) => MicroUsd::ZERO,
+            _ => signed,
+        };
+        self.taken = sum(self.taken, taken);
+        self.pending += u64::from(payment.settlement.as_deref() == Some("pending"));
+    }
+
     /// The payments as JSON.
     pub(super) fn json(&self) -> Value {
-        let bought = self.signed.saturating_sub(self.unanswered);
         json!({
             "payments": self.count,
             "signed": self.signed.to_string(),
             "unanswered": self.unanswered.to_string(),
+            "taken": self.taken.to_string(),
+            "pending": self.pending,
             "booked": self.booked.to_string(),
-            "difference": SignedMicroUsd::difference(self.booked, bought).to_string(),
+            "difference": SignedMicroUsd::difference(self.booked, self.taken).to_string(),
         })
     }
 
@@ -130,4 +150,7 @@ struct PaidAmount {
     /// Amount of the payment in USD.
     amount: String,
     reference: String,
+    /// Older receipts have none of the rest.
+    settlement: Option<String>,
+    settled: Option<String>,
 }

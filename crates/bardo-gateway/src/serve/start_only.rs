@@ -61,6 +61,10 @@ impl StartOnly {
                 shown(&written["providers"]["blockrun"]["wallet_network"]),
             ),
             (
+                "providers.blockrun.wallet_scheme",
+                shown(&written["providers"]["blockrun"]["wallet_scheme"]),
+            ),
+            (
                 "providers.blockrun.wallet_max_per_call_usd",
                 shown(&written["providers"]["blockrun"]["wallet_max_per_call_usd"]),
             ),

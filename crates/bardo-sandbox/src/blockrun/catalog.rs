@@ -95,6 +95,8 @@ pub(super) fn wanted_tokens(body: &Value) -> Option<u64> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quote {
     pub(super) micro_usd: u64,
+    /// The most that the call can cost, by all of its output.
+    pub(super) ceiling: u64,
     pub(super) input_tokens: u64,
     pub(super) max_tokens: u64,
 }
@@ -110,19 +112,26 @@ pub(super) fn quote(row: Row, body: &Value) -> Quote {
     let input_tokens = characters * 100 / 208 + 20;
     let default = row.max_output().min(8_192);
     let max_tokens = wanted_tokens(body).unwrap_or(default).min(row.max_output());
+    let price = |part: f64| cost(row, input_tokens, part * max_tokens as f64);
+    Quote {
+        micro_usd: price(0.10),
+        ceiling: price(1.0),
+        input_tokens,
+        max_tokens,
+    }
+}
+
+/// The price of tokens in 10⁻⁶ USD, with the least amount and the fee.
+pub(super) fn cost(row: Row, input_tokens: u64, output_tokens: f64) -> u64 {
     let micro_usd = if row.billing() == "flat" {
         row.price("flat", 0) * 1e6
     } else {
         // Dollars per million tokens are micro-dollars per token.
         let input = input_tokens as f64 * row.price("input", input_tokens);
-        let output = 0.10 * max_tokens as f64 * row.price("output", input_tokens);
+        let output = output_tokens * row.price("output", input_tokens);
         (input + output).max(1_000.0) + 1_000.0
     };
-    Quote {
-        micro_usd: (micro_usd - 1e-6).ceil() as u64,
-        input_tokens,
-        max_tokens,
-    }
+    (micro_usd - 1e-6).ceil() as u64
 }
 
 /// Characters of every text inside.

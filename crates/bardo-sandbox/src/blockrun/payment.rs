@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::blockrun::catalog::{Quote, Row};
+use crate::blockrun::catalog::{self, Quote, Row};
 use crate::recorded::Recorded;
-use crate::reply::Reply;
+use crate::reply::{Content, Reply};
 use crate::world::World;
 use crate::x402::{self, FACILITATOR, NETWORK, Payer, USDC};
 
@@ -15,13 +15,14 @@ const PAY_TO: &str = "0xe9030014F5DAe217d0A152f02A043567b16c1aBf";
 pub(super) struct Offer {
     challenge: Value,
     quote: Quote,
+    row: Row,
 }
 
 /// A payment whose nonce belongs to this request now.
 pub(super) struct Claimed {
     pub(super) payer: Payer,
-    /// What an `upto` payment settles; `None` for `exact`.
-    actual: Option<u64>,
+    /// The model whose tokens an `upto` payment settles, and its ceiling; `None` for `exact`.
+    by_use: Option<(Row, u64)>,
 }
 
 impl Offer {
@@ -34,10 +35,10 @@ impl Offer {
         });
         let mut accepts = vec![base.clone()];
         if row.id() == "anthropic/claude-opus-5.5" {
-            // A ceiling beside the fixed quote: ten times the output share, charged by use.
+            // A ceiling beside the fixed quote: all of the output, charged by use.
             let mut upto = base;
             upto["scheme"] = json!("upto");
-            upto["amount"] = json!((quote.micro_usd * 10).to_string());
+            upto["amount"] = json!(quote.ceiling.to_string());
             upto["extra"]["assetTransferMethod"] = json!("permit2");
             upto["extra"]["facilitatorAddress"] = json!(FACILITATOR);
             accepts.push(upto);
@@ -55,7 +56,11 @@ impl Offer {
             "accepts": accepts,
             "extensions": { "bazaar": { "info": {}, "schema": {} } },
         });
-        Self { challenge, quote }
+        Self {
+            challenge,
+            quote,
+            row,
+        }
     }
 
     /// Checks a payment header and claims its nonce. The error is a code and a message.
@@ -93,8 +98,8 @@ impl Offer {
         if !world.shelf.claim(&payer.claim(), json!(true)) {
             return Err(("PAYMENT_REPLAY", "This payment was used before".to_owned()));
         }
-        let actual = (scheme == "upto").then_some(self.quote.micro_usd);
-        Ok(Claimed { payer, actual })
+        let by_use = (scheme == "upto").then_some((self.row, self.quote.ceiling));
+        Ok(Claimed { payer, by_use })
     }
 }
 
@@ -133,8 +138,15 @@ impl Claimed {
         let transaction = world.hex_id("0x", 64, &[self.payer.claim().as_bytes()]);
         let mut receipt = json!({ "success": true, "transaction": transaction,
             "network": NETWORK, "payer": self.payer.address });
-        if let Some(actual) = self.actual {
-            receipt["amount"] = json!(actual.to_string());
+        // The header of a stream comes before the settlement, so that it has no amount.
+        if let (Some((row, ceiling)), Content::Whole(body)) = (self.by_use, &reply.content) {
+            let body: Value = serde_json::from_slice(body).unwrap_or_default();
+            let usage = &body["usage"];
+            let count = |names: [&str; 2]| names.iter().find_map(|name| usage[*name].as_u64());
+            let input = count(["prompt_tokens", "input_tokens"]).unwrap_or(0);
+            let output = count(["completion_tokens", "output_tokens"]).unwrap_or(0);
+            let used = catalog::cost(row, input, output as f64).min(ceiling);
+            receipt["amount"] = json!(used.to_string());
         }
         reply
             .with_header("payment-response", x402::encode(&receipt))

@@ -11,8 +11,8 @@ use bardo_types::phase::Phase;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
     Amounts, Attempt, AttemptFailure, AttemptPayment, DecisionVerification, Outcome, PassedOver,
-    PaymentMode, ProviderPayment, Receipt, Routing, SchemaOutcome, SentProfile, Timings,
-    VerificationResult,
+    PaymentMode, ProviderPayment, ProviderSettlement, Receipt, Routing, SchemaOutcome, SentProfile,
+    Timings, VerificationResult,
 };
 use bardo_types::usage::Usage;
 
@@ -28,6 +28,12 @@ fn receipt() -> Receipt {
             amount: MicroUsd::new(3_660),
             network: "eip155:8453".into(),
             reference: "0x5a5a".into(),
+            scheme: "upto",
+            settlement: Some(ProviderSettlement {
+                state: "settled",
+                transaction: Some("0x7b7b".into()),
+                amount: Some(MicroUsd::new(2_100)),
+            }),
         }),
     };
     Receipt {

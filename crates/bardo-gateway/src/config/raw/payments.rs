@@ -87,7 +87,7 @@ pub(crate) struct PaymentsConfig {
 pub(crate) enum RawPaymentScheme {
     /// Up to the signed amount, by Permit2.
     Upto,
-    /// The signed amount, by EIP-3009. The unused part becomes credit of the wallet.
+    /// The signed amount, by EIP-3009. The part that a caller pays too much becomes credit of its wallet.
     Exact,
 }
 

@@ -9,6 +9,7 @@ use bardo_types::secret::Secret;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::payments::RawPaymentScheme;
 use super::{PriceConfig, optional_secret};
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -97,6 +98,9 @@ backend_config! {
         wallet_max_per_day_usd: Option<serde_json::Number>,
         /// Network that it pays on: `base` or `base-sepolia`. Default: `base`.
         wallet_network: Option<WalletNetwork>,
+        /// Scheme that it pays by where a seller offers more than one: `exact` or `upto`. Default:
+        /// `exact`.
+        wallet_scheme: Option<RawPaymentScheme>,
     }
 }
 

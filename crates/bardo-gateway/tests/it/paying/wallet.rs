@@ -50,13 +50,45 @@ fn each_call_is_paid_with_a_genuine_signature_and_is_in_the_receipt() {
     assert_eq!(paid["payments"], 2 * Caller::ALL.len(), "{}", books.text());
     assert_eq!(paid["unanswered"], "0.000000");
     let usd = |name: &str| paid[name].as_str().and_then(|usd| usd.parse::<f64>().ok());
-    let (signed, booked) = (usd("signed").expect("USD"), usd("booked").expect("USD"));
-    assert!(signed > 0.0 && booked > 0.0, "{paid}");
+    let [signed, taken, booked] = ["signed", "taken", "booked"].map(|name| usd(name).expect("USD"));
+    assert!(signed > 0.0 && booked > 0.0 && taken <= signed, "{paid}");
     let difference = usd("difference").expect("USD");
-    assert!((booked - signed - difference).abs() < 1e-9, "{paid}");
+    assert!((booked - taken - difference).abs() < 1e-9, "{paid}");
     let log = gateway.log();
     assert!(log.contains(ADDRESS), "the log names the wallet");
     assert!(!log.contains(&KEY[2..]), "the log has the key");
+}
+
+#[test]
+fn a_wallet_that_may_pay_by_use_has_the_settled_amount_in_the_receipt() {
+    let sandbox = Sandbox::start();
+    // The sandbox offers `upto` for this model alone.
+    for (model, scheme) in [("claude-opus-5-5", "upto"), ("claude-sonnet-5", "exact")] {
+        let gateway = Gateway::start(&blockrun(&sandbox, json!({ "wallet_scheme": "upto" })));
+        let mut body = Caller::Chat.request(model, "Hello", false);
+        body["max_completion_tokens"] = json!(4_000);
+        let answer = gateway.send(&Request::json(Caller::Chat.path(), &body));
+        assert_eq!(answer.status(), 200, "{model}: {}", answer.text());
+        let id = answer.header("x-bardo-request-id").expect("an id");
+        let receipt = gateway
+            .send(&Request::get(&format!("/v1/receipts/{id}")))
+            .json();
+        let paid = &receipt["attempts"][0]["payment"];
+        assert_eq!(paid["scheme"], scheme, "{receipt}");
+        assert_eq!(paid["settlement"], "settled", "{receipt}");
+        assert!(
+            paid["transaction"]
+                .as_str()
+                .is_some_and(|hash| hash.len() == 66)
+        );
+        let usd = |name: &str| paid[name].as_str().and_then(|usd| usd.parse::<f64>().ok());
+        let (signed, settled) = (usd("amount").expect("USD"), usd("settled").expect("USD"));
+        assert_eq!(settled < signed, scheme == "upto", "{paid}");
+        let books = Request::get("/admin/verify").send(gateway.admin).json();
+        let books = &books["provider_payments"];
+        assert_eq!(books["taken"], paid["settled"], "{books}");
+        assert_eq!(books["pending"], 0);
+    }
 }
 
 #[test]
