@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace::Workspace;
+use crate::{servers, workspace::Workspace};
 
 /// A suite: its name, the package and the tests, and what it is about.
 struct Suite {
@@ -113,6 +113,15 @@ struct Finished {
     said: Vec<String>,
 }
 
+/// Runs the long versions of these suites.
+pub(crate) fn run_long(suites: &[&str]) -> Result<bool> {
+    run(&Args {
+        long: true,
+        only: suites.iter().map(|&name| name.to_owned()).collect(),
+        seed: None,
+    })
+}
+
 /// Runs the chosen suites; all of them, also after one has failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let workspace = Workspace::find()?;
@@ -180,6 +189,7 @@ fn command(workspace: &Workspace, suite: &Suite, args: &Args) -> Command {
 fn play(workspace: &Workspace, suite: &'static Suite, args: &Args) -> Result<Finished> {
     let started = Instant::now();
     let mut child = command(workspace, suite, args)
+        .envs(servers::variables(workspace)?)
         .stdout(Stdio::piped())
         .spawn()
         .context("start cargo test")?;

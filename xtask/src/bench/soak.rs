@@ -20,6 +20,7 @@ use super::{
     process::{self, Process, Scratch},
 };
 use crate::{
+    faults,
     load::{
         self,
         connection::Client,
@@ -62,6 +63,12 @@ pub(crate) struct Args {
     /// Gateway binary [default: build one].
     #[arg(long, value_name = "FILE")]
     gateway: Option<PathBuf>,
+    /// Play only the histories of money, without the load.
+    #[arg(long, conflicts_with = "skip_histories")]
+    only_histories: bool,
+    /// Skip the histories of money.
+    #[arg(long)]
+    skip_histories: bool,
 }
 
 /// The resources of the process at one moment.
@@ -90,12 +97,21 @@ struct Counts {
     first_error: Option<String>,
 }
 
-/// Runs the load and says whether anything grew.
+/// Runs the load and says whether anything grew, then plays the long histories of the books and of
+/// payments.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let workspace = Workspace::find()?;
-    if let Some(done) = workspace.rerun_in_dist()? {
+    if !args.only_histories
+        && let Some(done) = workspace.rerun_in_dist()?
+    {
         return Ok(done);
     }
+    let held = args.only_histories || load_and_watch(&workspace, args)?;
+    let played = args.skip_histories || faults::run_long(&["histories", "stores", "payments"])?;
+    Ok(held && played)
+}
+
+fn load_and_watch(workspace: &Workspace, args: &Args) -> Result<bool> {
     process::allow_many_files()?;
     let binary = match &args.gateway {
         Some(binary) => binary.clone(),
