@@ -11,7 +11,7 @@ pub struct AccountListPage<'a> {
     pub shell: &'a Shell,
     /// The accounts with their balances.
     pub accounts: PageTable,
-    /// How to verify the books.
+    /// Whether the books add up; empty until that is verified.
     pub books: FactList,
     /// Holds that wait for a decision.
     pub unknown: PageTable,

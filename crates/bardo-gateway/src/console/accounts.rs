@@ -34,6 +34,15 @@ pub(super) fn path_of(account: &str) -> String {
 
 /// Shows the list page.
 pub(super) async fn list(visit: &Visit<'_>) -> PageResult {
+    page(visit, FactList::default()).await
+}
+
+/// Verifies the books, and shows the result on the list page.
+pub(super) async fn verify(visit: &Visit<'_>) -> PageResult {
+    page(visit, books(visit).await?).await
+}
+
+async fn page(visit: &Visit<'_>, books: FactList) -> PageResult {
     let operator = &visit.ops.operator;
     let mut keys: BTreeMap<String, usize> = BTreeMap::new();
     for key in operator.list_keys(None).await? {
@@ -75,7 +84,7 @@ pub(super) async fn list(visit: &Visit<'_>) -> PageResult {
     Ok(Shown::Html(render(&AccountListPage {
         shell: &shell,
         accounts,
-        books: books(visit).await?,
+        books,
         unknown: unknown(visit).await?,
     })))
 }
@@ -100,16 +109,9 @@ fn cells(name: &str, keys: usize, balance: &Balance, debt: MicroUsd) -> Vec<Cell
     ]
 }
 
-/// Whether the books add up, where that was asked for.
+/// Whether the books add up.
 async fn books(visit: &Visit<'_>) -> Result<FactList, PageProblem> {
     let mut facts = FactList::default();
-    if visit.query.get("verify").is_none() {
-        facts.add(
-            "Verify",
-            Cell::text("Add up all postings now").link("/console/accounts?verify=1"),
-        );
-        return Ok(facts);
-    }
     let (ok, found) = visit.ops.operator.verify().await?;
     facts.add(
         "Result",

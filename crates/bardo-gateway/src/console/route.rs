@@ -29,6 +29,7 @@ pub(super) async fn show(visit: &Visit<'_>) -> PageResult {
             None => receipt::show(visit, id).await,
         },
         (false, ["accounts"]) => accounts::list(visit).await,
+        (true, ["accounts", "verify"]) => accounts::verify(visit).await,
         (false, ["accounts", name]) => accounts::show(visit, name).await,
         (false, ["accounts", name, "ledger.csv"]) => accounts::file(visit, name, "csv").await,
         (false, ["accounts", name, "ledger.json"]) => accounts::file(visit, name, "json").await,

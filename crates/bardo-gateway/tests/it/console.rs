@@ -347,3 +347,17 @@ fn two_operators_who_edit_one_key_do_not_undo_each_others_change() {
     let answer = patch.send(gateway.admin);
     assert_eq!(answer.status(), 409, "{}", answer.text());
 }
+
+#[test]
+fn the_books_are_verified_by_a_button_and_not_by_a_link() {
+    let sandbox = Sandbox::start();
+    let gateway = gateway(&sandbox, json!({}));
+    let list = page("/console/accounts").send(gateway.admin);
+    assert!(!list.text().contains("adds up"), "{}", list.text());
+    let fields = format!("csrf={}", csrf(&list));
+    let verified = form("/console/accounts/verify", &fields).send(gateway.admin);
+    assert_eq!(verified.status(), 200, "{}", verified.text());
+    assert!(verified.text().contains("everything adds up"));
+    let forged = form("/console/accounts/verify", "csrf=x").send(gateway.admin);
+    assert_eq!(forged.status(), 403, "{}", forged.text());
+}
