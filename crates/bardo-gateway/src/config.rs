@@ -1,5 +1,6 @@
 //! Configuration: one schema, TOML or YAML, the environment over it, defaults under it.
 
+mod keystores;
 mod layers;
 mod raw;
 mod settings;
@@ -300,6 +301,7 @@ fn build(
     if let Some(config) = &mut config {
         config.upstream.header_timeout_is_set = layers.is_set(&["upstream", "header_timeout"]);
         config.revision = layers.revision();
+        read.add(config.open_keystores());
         read.add(config.problems());
         read.add_more(more(config));
     }

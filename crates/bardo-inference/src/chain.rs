@@ -1,5 +1,6 @@
 //! What a network says of the wallet, by JSON-RPC <https://ethereum.org/developers/docs/apis/json-rpc/>.
 
+use bardo_keystore::hex;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -11,7 +12,6 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 
-use crate::keystore::hex;
 use crate::seller::{Message, SellerLink};
 
 /// Reads from one server of a network.

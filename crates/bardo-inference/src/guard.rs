@@ -1,10 +1,10 @@
 //! Who may use the proxy: whoever has its token, and calls it by its own name.
 
+use bardo_keystore::hex;
 use bardo_types::secret::Secret;
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, HOST};
 
-use crate::keystore::hex;
 use crate::refusal::ProxyRefusal;
 
 /// The token of a proxy, and the port that it listens on.

@@ -6,7 +6,6 @@ mod cli;
 mod doctor;
 mod exchange;
 mod guard;
-mod keystore;
 mod payer;
 mod pending;
 mod proxy;

@@ -1,5 +1,6 @@
 //! Requests in other dialects for a seller that speaks Chat Completions alone.
 
+use bardo_keystore::hex;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -17,7 +18,6 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method};
 use http_body::{Body, Frame};
 
-use crate::keystore::hex;
 use crate::payer::now_s;
 use crate::refusal::ProxyRefusal;
 use crate::seller::Message;

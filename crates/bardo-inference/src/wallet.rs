@@ -6,11 +6,11 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use bardo_keystore::{self as keystore, KeystoreError};
 use bardo_types::secret::Secret;
 use bardo_x402::evm::Signer;
 use zeroize::Zeroizing;
 
-use crate::keystore;
 use crate::settings::ProxySettings;
 
 /// Variable with a private key as 64 hex digits, for machines without a person.
@@ -31,7 +31,12 @@ pub(crate) fn open(settings: &ProxySettings) -> Result<Signer> {
     })?;
     check_mode(file)?;
     let passphrase = passphrase(settings, PassphrasePrompt::Once)?;
-    keystore::open(&json, passphrase.expose()).with_context(|| format!("open {}", file.display()))
+    opened(&json, &passphrase).with_context(|| format!("open {}", file.display()))
+}
+
+fn opened(json: &[u8], passphrase: &Secret) -> Result<Signer, KeystoreError> {
+    let key = keystore::open(json, passphrase.expose())?;
+    Ok(Signer::from_bytes(*key)?)
 }
 
 /// The address of the wallet, without its passphrase where the keystore has the address.
@@ -66,8 +71,8 @@ pub(crate) fn import(settings: &ProxySettings, file: Option<&Path>) -> Result<St
     if let Some(file) = file {
         let json = fs::read(file).with_context(|| format!("read {}", file.display()))?;
         let passphrase = passphrase(settings, PassphrasePrompt::Once)?;
-        let signer = keystore::open(&json, passphrase.expose())
-            .with_context(|| format!("open {}", file.display()))?;
+        let signer =
+            opened(&json, &passphrase).with_context(|| format!("open {}", file.display()))?;
         write(&settings.wallet, &json)?;
         return Ok(signer.address().to_string());
     }

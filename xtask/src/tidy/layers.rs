@@ -88,6 +88,8 @@ const EDGES: &[(&str, Allowed)] = &[
         Allowed::Only(&["bardo-types", "bardo-wire", "bardo-cache", "bardo-steps"]),
     ),
     ("bardo-steps", Allowed::Only(&[])),
+    // Keys on chains.
+    ("bardo-keystore", Allowed::Only(&["bardo-x402"])),
     (
         "bardo-inference",
         // The payer's side: it translates, sends and signs, and knows nothing of the gateway. The
@@ -97,6 +99,7 @@ const EDGES: &[(&str, Allowed)] = &[
             "bardo-wire",
             "bardo-providers",
             "bardo-x402",
+            "bardo-keystore",
             "bardo-sandbox",
         ]),
     ),

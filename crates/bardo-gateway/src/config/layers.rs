@@ -148,7 +148,16 @@ fn is_secret(path: &[String], value: &Value) -> bool {
         .is_some_and(|above| above == "headers");
     match path.last().map(String::as_str) {
         Some(_) if is_header => is_set,
-        Some("secret_key" | "password" | "wallet_key") => is_set,
+        Some(
+            "secret_key"
+            | "password"
+            | "wallet_key"
+            | "wallet_passphrase"
+            | "settlement_key"
+            | "settlement_passphrase",
+        ) => is_set,
+        // Addresses of nodes have keys in them.
+        Some("rpc_urls") => value != &json!([]),
         Some(
             "api_key" | "key" | "secret" | "redis_url" | "redis_key" | "admin_token"
             | "admin_read_token",

@@ -2,6 +2,8 @@ mod documented;
 mod routing;
 mod sweep;
 
+use serde_json::json;
+
 use super::*;
 
 fn check(yaml: &str, environment: &[(&str, &str)]) -> Result<Config, String> {
@@ -204,6 +206,40 @@ fn shown_settings_name_their_source_and_hide_secrets() {
     assert_eq!(row("providers.venice.api_key").1, "[redacted]");
     assert_eq!(row("providers.venice.api_key").2, "f.yaml");
     assert_eq!(row("server.drain").2, "default");
+}
+
+/// The names of the settings that hold a secret, as the source has them.
+fn names_of_secrets() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/config/raw");
+    let files = std::fs::read_dir(folder).unwrap();
+    let texts = files.filter_map(|file| std::fs::read_to_string(file.unwrap().path()).ok());
+    let names = texts.flat_map(|text| {
+        let fields = text.lines().filter_map(|line| {
+            let (name, kind) = line.trim().strip_suffix(',')?.split_once(": ")?;
+            let is_secret = ["Secret", "Option<Secret>", "Vec<Secret>"].contains(&kind);
+            is_secret.then(|| name.trim_start_matches("pub(crate) ").to_owned())
+        });
+        fields.collect::<Vec<_>>()
+    });
+    names.collect()
+}
+
+#[test]
+fn no_setting_that_holds_a_secret_is_shown() {
+    let names = names_of_secrets();
+    assert!(
+        names.iter().any(|name| name == "settlement_key"),
+        "{names:?}"
+    );
+    for name in names {
+        for value in [json!("canary"), json!(["canary"])] {
+            let mut layers = Layers::default();
+            let section = json!({ "section": { name.as_str(): value } });
+            layers.push(Layer::new("f.yaml", section));
+            let shown = format!("{:?}", layers.effective());
+            assert!(!shown.contains("canary"), "{name}: {shown}");
+        }
+    }
 }
 
 #[test]

@@ -57,6 +57,10 @@ impl StartOnly {
                 shown(&written["providers"]["blockrun"]["wallet_key"]),
             ),
             (
+                "providers.blockrun.wallet_passphrase",
+                shown(&written["providers"]["blockrun"]["wallet_passphrase"]),
+            ),
+            (
                 "providers.blockrun.wallet_network",
                 shown(&written["providers"]["blockrun"]["wallet_network"]),
             ),

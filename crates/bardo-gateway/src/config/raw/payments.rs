@@ -14,11 +14,15 @@ use crate::config::units::Span;
 pub(crate) struct PaymentsConfig {
     /// Offer requests for sale to callers without a key.
     pub(crate) enabled: bool,
-    /// Private key of the account that settles payments and pays their gas, 64 hex digits:
-    /// `env:NAME` or `file:PATH`.
+    /// Private key of the account that settles payments and pays their gas, as `env:NAME` or
+    /// `file:PATH`: 64 hex digits, or the JSON of a keystore.
     #[serde(default, deserialize_with = "optional_secret")]
     #[schemars(with = "Option<String>")]
     pub(crate) settlement_key: Option<Secret>,
+    /// Passphrase of the keystore, as `env:NAME` or `file:PATH`.
+    #[serde(default, deserialize_with = "optional_secret")]
+    #[schemars(with = "Option<String>")]
+    pub(crate) settlement_passphrase: Option<Secret>,
     /// Address that is paid. Default: the address of `settlement_key`.
     #[serde(default)]
     pub(crate) pay_to: Option<String>,

@@ -86,10 +86,15 @@ backend_config! {
 backend_config! {
     /// Settings of BlockRun.
     BlockRunConfig {
-        /// Private key of the wallet that pays per call, 64 hex digits: `env:NAME` or `file:PATH`.
+        /// Private key of the wallet that pays per call, as `env:NAME` or `file:PATH`: 64 hex digits,
+        /// or the JSON of a keystore.
         #[serde(default, deserialize_with = "optional_secret")]
         #[schemars(with = "Option<String>")]
         wallet_key: Option<Secret>,
+        /// Passphrase of the keystore, as `env:NAME` or `file:PATH`.
+        #[serde(default, deserialize_with = "optional_secret")]
+        #[schemars(with = "Option<String>")]
+        wallet_passphrase: Option<Secret>,
         /// Most that one call may cost, in USD. Default: 1.
         #[schemars(with = "Option<f64>")]
         wallet_max_per_call_usd: Option<serde_json::Number>,

@@ -92,6 +92,26 @@ fn a_wallet_that_may_pay_by_use_has_the_settled_amount_in_the_receipt() {
 }
 
 #[test]
+fn a_keystore_pays_once_its_passphrase_is_there() {
+    let (sandbox, folder) = (Sandbox::start(), Folder::new());
+    let key = std::array::from_fn(|at| {
+        u8::from_str_radix(&KEY[2 + 2 * at..4 + 2 * at], 16).expect("digits")
+    });
+    let sealed = bardo_keystore::seal(&key, "correct horse").expect("a keystore");
+    let file = folder.0.join("wallet.json");
+    std::fs::write(&file, sealed).expect("a file");
+    let keystore = format!("file:{}", file.display());
+    let settings = json!({ "wallet_key": keystore, "wallet_passphrase": "correct horse" });
+    let gateway = Gateway::start(&blockrun(&sandbox, settings));
+    assert_eq!(ask(&gateway).status(), 200);
+    let log = gateway.log();
+    assert!(
+        log.contains(ADDRESS) && !log.contains("correct horse"),
+        "{log}"
+    );
+}
+
+#[test]
 fn a_wallet_pays_no_more_than_its_caps() {
     let sandbox = Sandbox::start();
     for (cap, told) in [
