@@ -9,18 +9,18 @@ const TRACE_DIGITS: usize = 32;
 /// Id of the trace of a request, 16 bytes: that of the caller's `traceparent`, otherwise the digits
 /// of the request id without `req_`.
 #[must_use]
-pub(crate) fn trace_id(receipt: &Receipt) -> Vec<u8> {
+pub(crate) fn trace_id(receipt: &Receipt) -> [u8; 16] {
     let caller = receipt.trace_id.as_deref().and_then(bytes_of);
     caller.unwrap_or_else(|| own_trace_id(receipt.request_id.as_str()))
 }
 
-fn own_trace_id(request_id: &str) -> Vec<u8> {
+fn own_trace_id(request_id: &str) -> [u8; 16] {
     let digits = request_id
         .strip_prefix("req_")
         .and_then(|rest| rest.get(..TRACE_DIGITS));
     digits.and_then(bytes_of).unwrap_or_else(|| {
-        let halves = [hash(request_id, "trace", 0), hash(request_id, "trace", 1)];
-        halves.iter().flat_map(|half| half.to_be_bytes()).collect()
+        let [high, low] = [0, 1].map(|half| u128::from(hash(request_id, "trace", half)));
+        (high << 64 | low).to_be_bytes()
     })
 }
 
@@ -32,15 +32,12 @@ pub(crate) fn span_id(receipt: &Receipt, kind: &str, index: u64) -> Vec<u8> {
 }
 
 /// The bytes of 32 hexadecimal digits that are not all zero.
-fn bytes_of(digits: &str) -> Option<Vec<u8>> {
-    if digits.len() != TRACE_DIGITS {
+fn bytes_of(digits: &str) -> Option<[u8; 16]> {
+    if digits.len() != TRACE_DIGITS || digits.starts_with('+') {
         return None;
     }
-    let bytes: Option<Vec<u8>> = (0..TRACE_DIGITS)
-        .step_by(2)
-        .map(|at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok())
-        .collect();
-    bytes.filter(|bytes| bytes.iter().any(|byte| *byte != 0))
+    let id = u128::from_str_radix(digits, 16).ok();
+    id.filter(|id| *id != 0).map(u128::to_be_bytes)
 }
 
 /// FNV-1a over the parts, and then a finalizer that spreads the last bytes over all bits.

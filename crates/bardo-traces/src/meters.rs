@@ -1,10 +1,10 @@
 //! Metrics of the GenAI conventions, counted from receipts. Sums are cumulative since the start.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bardo_types::receipt::Receipt;
+use hashbrown::{Equivalent, HashMap};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
@@ -52,6 +52,24 @@ pub(crate) struct MeterKey {
     backend: Arc<str>,
     model: Arc<str>,
     error: Option<&'static str>,
+}
+
+/// A [`MeterKey`] to look for without making one.
+#[derive(Hash)]
+struct MeterKeyRef<'a> {
+    operation: &'static str,
+    backend: &'a str,
+    model: &'a str,
+    error: Option<&'static str>,
+}
+
+impl Equivalent<MeterKey> for MeterKeyRef<'_> {
+    fn equivalent(&self, key: &MeterKey) -> bool {
+        *self.model == *key.model
+            && *self.backend == *key.backend
+            && self.operation == key.operation
+            && self.error == key.error
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -112,6 +130,23 @@ impl MeterSeries {
             output: Counts::new(TOKENS),
         }
     }
+
+    fn count(&mut self, receipt: &Receipt) {
+        let times = &receipt.timings;
+        self.request.observe(times.total.as_secs_f64());
+        if let Some(first) = times.first_content {
+            self.first_token.observe(first.as_secs_f64());
+        }
+        if let Some(sent) = times.sent {
+            let end = times.settled.unwrap_or(times.total);
+            let took: Duration = end.saturating_sub(sent);
+            self.attempt.observe(took.as_secs_f64());
+        }
+        if let Some(usage) = receipt.usage.as_ref().filter(|_| !receipt.is_found()) {
+            self.input.observe(float(usage.prompt()));
+            self.output.observe(float(usage.output));
+        }
+    }
 }
 
 /// Counts receipts for the metrics of the conventions.
@@ -131,34 +166,27 @@ fn float(count: u64) -> f64 {
 impl Meters {
     /// Counts one request.
     pub fn count(&self, receipt: &Receipt) {
-        let key = MeterKey {
+        let key = MeterKeyRef {
             operation: operation(receipt.dialect),
-            backend: Arc::clone(&receipt.backend),
-            model: Arc::clone(&receipt.model),
+            backend: &receipt.backend,
+            model: &receipt.model,
             error: error_type(receipt),
         };
-        let times = &receipt.timings;
         let mut all = self.series.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = match all.len() < SERIES_MAX || all.contains_key(&key) {
-            true => key,
-            false => MeterKey {
-                model: "other".into(),
-                ..key
-            },
-        };
-        let series = all.entry(key).or_insert_with(MeterSeries::new);
-        series.request.observe(times.total.as_secs_f64());
-        if let Some(first) = times.first_content {
-            series.first_token.observe(first.as_secs_f64());
-        }
-        if let Some(sent) = times.sent {
-            let end = times.settled.unwrap_or(times.total);
-            let took: Duration = end.saturating_sub(sent);
-            series.attempt.observe(took.as_secs_f64());
-        }
-        if let Some(usage) = receipt.usage.as_ref().filter(|_| !receipt.is_found()) {
-            series.input.observe(float(usage.prompt()));
-            series.output.observe(float(usage.output));
+        if let Some(series) = all.get_mut(&key) {
+            series.count(receipt);
+        } else {
+            let is_full = all.len() >= SERIES_MAX;
+            let model = is_full.then(|| Arc::from("other"));
+            let key = MeterKey {
+                operation: key.operation,
+                backend: Arc::clone(&receipt.backend),
+                model: model.unwrap_or_else(|| Arc::clone(&receipt.model)),
+                error: key.error,
+            };
+            all.entry(key)
+                .or_insert_with(MeterSeries::new)
+                .count(receipt);
         }
     }
 

@@ -52,9 +52,8 @@ impl Sampler {
             SampledShare::All => true,
             SampledShare::None => false,
             SampledShare::Below(limit) => {
-                let id = ids::trace_id(receipt);
-                let low = id.iter().skip(9);
-                low.fold(0, |sum, byte| (sum << 8) | u64::from(*byte)) < limit
+                let id = u128::from_be_bytes(ids::trace_id(receipt));
+                id % u128::from(RANDOM) < u128::from(limit)
             }
         }
     }

@@ -62,7 +62,7 @@ impl<'a> SpanMaker<'a> {
             receipt,
             backends,
             form,
-            trace: ids::trace_id(receipt),
+            trace: ids::trace_id(receipt).to_vec(),
             root: ids::span_id(receipt, "server", 0),
         }
     }
