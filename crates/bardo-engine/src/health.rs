@@ -49,7 +49,8 @@ const RECORDS_MAX: usize = 512;
 
 /// The health records of all backends, and the budget of retries.
 pub struct HealthRecords {
-    records: Mutex<HashMap<u64, HealthRecord>>,
+    /// The ids are hashes already.
+    records: Mutex<hashbrown::HashMap<u64, HealthRecord>>,
     probes: Mutex<HashMap<String, ProbeRecord>>,
     budget: Mutex<RetryBudget>,
     /// Random keys keep callers from choosing names that collide.
@@ -113,7 +114,7 @@ impl HealthRecords {
         })
     }
 
-    fn records(&self) -> MutexGuard<'_, HashMap<u64, HealthRecord>> {
+    fn records(&self) -> MutexGuard<'_, hashbrown::HashMap<u64, HealthRecord>> {
         // Counters that a panic left half done mislead for five minutes at most.
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -11,16 +11,10 @@ pub fn normalize(name: &str) -> String {
     let name = name.rsplit_once('/').map_or(name, |(_, last)| last);
     let name = name.split_once('[').map_or(name, |(before, _)| before);
     let name = name.split_once('@').map_or(name, |(before, _)| before);
-    let mut normal: String = name
-        .chars()
-        .map(|c| {
-            if c == '.' || c == '_' {
-                '-'
-            } else {
-                c.to_ascii_lowercase()
-            }
-        })
-        .collect();
+    let mut normal = name.to_ascii_lowercase();
+    if normal.contains(['.', '_']) {
+        normal = normal.replace(['.', '_'], "-");
+    }
     if let Some((before, stamp)) = normal.rsplit_once('-')
         && stamp.len() == 8
         && stamp.starts_with("20")

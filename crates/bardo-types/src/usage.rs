@@ -211,6 +211,9 @@ impl Usage {
     /// from it saved; `None` on overflow.
     #[must_use]
     pub fn cache_savings(&self, price: &Price) -> Option<SignedMicroUsd> {
+        if self.cache_read == 0 && self.cache_write_5m == 0 && self.cache_write_1h == 0 {
+            return Some(SignedMicroUsd::default());
+        }
         let uncached = Self {
             fresh_input: self.prompt(),
             cache_read: 0,
