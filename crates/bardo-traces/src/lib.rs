@@ -21,7 +21,6 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 
 use bardo_types::receipt::Receipt;
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans};
@@ -106,24 +105,53 @@ impl TelemetrySource {
         backends: &BackendAddresses,
         form: TraceForm,
     ) -> Vec<u8> {
-        let mut spans = Vec::with_capacity(receipts.len() * 16);
-        for receipt in receipts {
-            SpanMaker::new(receipt.borrow(), backends, form).add_to(&mut spans);
-        }
+        // The messages around the spans are written here: `prost` measures a message once more for
+        // each message that it is in.
         let scope = ScopeSpans {
             scope: Some(self.scope.clone()),
-            spans,
             schema_url: names::SCHEMA_URL.to_owned(),
+            ..ScopeSpans::default()
         };
-        ExportTraceServiceRequest {
-            resource_spans: vec![ResourceSpans {
-                resource: Some(self.resource.clone()),
-                scope_spans: vec![scope],
-                schema_url: names::SCHEMA_URL.to_owned(),
-            }],
+        let mut scope = scope.encode_to_vec();
+        let mut spans = Vec::with_capacity(16);
+        for receipt in receipts {
+            SpanMaker::new(receipt.borrow(), backends, form).add_to(&mut spans);
+            for span in spans.drain(..) {
+                scope.push(key_of(SPANS));
+                span.encode_length_delimited(&mut scope)
+                    .expect("a vector has room");
+            }
         }
-        .encode_to_vec()
+        let resource = ResourceSpans {
+            resource: Some(self.resource.clone()),
+            schema_url: names::SCHEMA_URL.to_owned(),
+            ..ResourceSpans::default()
+        };
+        let mut resource = resource.encode_to_vec();
+        put_message(SCOPE_SPANS, &scope, &mut resource);
+        let mut request = Vec::with_capacity(resource.len() + 8);
+        put_message(RESOURCE_SPANS, &resource, &mut request);
+        request
     }
+}
+
+/// Field numbers of OTLP 1.x: `ExportTraceServiceRequest.resource_spans`, ...
+const RESOURCE_SPANS: u8 = 1;
+/// ... `ResourceSpans.scope_spans`, ...
+const SCOPE_SPANS: u8 = 2;
+/// ... and `ScopeSpans.spans`.
+const SPANS: u8 = 2;
+
+/// The key of a field that holds a message (Protocol Buffers, wire type LEN).
+const fn key_of(field: u8) -> u8 {
+    field << 3 | 2
+}
+
+/// Adds an encoded message as a field of another one.
+fn put_message(field: u8, message: &[u8], into: &mut Vec<u8>) {
+    into.push(key_of(field));
+    prost::encode_length_delimiter(message.len(), into).expect("a vector has room");
+    into.extend_from_slice(message);
 }
 
 #[cfg(test)]
