@@ -23,6 +23,9 @@ pub const PAYMENT_SIGNATURE: HeaderName = HeaderName::from_static("payment-signa
 /// Header of the end of a payment, v2.
 pub const PAYMENT_RESPONSE: HeaderName = HeaderName::from_static("payment-response");
 
+/// BlockRun's header for a settlement that was late; the payment may still be taken.
+const PAYMENT_SETTLED: HeaderName = HeaderName::from_static("x-payment-settled");
+
 /// The longest time in seconds for which a payment is signed.
 const LONGEST_S: u64 = 3_600;
 
@@ -158,8 +161,8 @@ pub struct SignedPayment {
 }
 
 /// How the provider says that a payment of `signed` ended; `None` where it does not say, or not so
-/// that it can be read. With a stream the header comes before the settlement, so that it has no
-/// amount under `upto`.
+/// that it can be read. With a stream the header comes before the settlement: without a transaction
+/// the payment is pending, and under `upto` it has no amount.
 #[must_use]
 pub fn settlement(headers: &HeaderMap, signed: &PaymentOffer) -> Option<ProviderSettlement> {
     let header = headers.get(PAYMENT_RESPONSE)?;
@@ -174,7 +177,14 @@ pub fn settlement(headers: &HeaderMap, signed: &PaymentOffer) -> Option<Provider
             let is_fixed = signed.chosen.method().scheme() == PaymentScheme::Exact;
             let amount = amount.map(TokenAmount::to_usd);
             let amount = amount.or_else(|| is_fixed.then(|| signed.amount()));
-            ("settled", transaction, amount)
+            let is_late = headers
+                .get(PAYMENT_SETTLED)
+                .is_some_and(|told| told == "false");
+            let is_free = amount == Some(MicroUsd::ZERO);
+            match is_late || (transaction.is_none() && !is_free) {
+                true => ("pending", transaction, None),
+                false => ("settled", transaction, amount),
+            }
         }
         SettlementReceipt::Failed { transaction, .. } => {
             let state = if is_pending { "pending" } else { "failed" };
@@ -232,6 +242,36 @@ mod tests {
     }
 
     const EXACT: &str = r#"{"scheme":"exact","network":"eip155:8453","amount":"3660","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC","maxTimeoutSeconds":300,"extra":{"name":"USD Coin","version":"2"}}"#;
+
+    #[test]
+    fn a_settlement_is_what_the_provider_says_and_never_above_the_signed_amount() {
+        let offer = PaymentOffer::of(&offer(EXACT), &[PaymentScheme::Exact], MicroUsd::MAX);
+        let offer = offer.unwrap();
+        let hash = format!("0x{}", "7b".repeat(32));
+        let told = |json: serde_json::Value, late: bool| {
+            let value = HeaderValue::from_str(&STANDARD.encode(json.to_string())).unwrap();
+            let mut headers = HeaderMap::from_iter([(PAYMENT_RESPONSE, value)]);
+            if late {
+                headers.insert(PAYMENT_SETTLED, HeaderValue::from_static("false"));
+            }
+            settlement(&headers, &offer)
+                .map(|end| (end.state, end.transaction.is_some(), end.amount))
+        };
+        let of = |success: bool, transaction: &str| {
+            serde_json::json!({ "success": success, "transaction": transaction, "network": "eip155:8453",
+                "errorReason": "insufficient_funds" })
+        };
+        let whole = Some(MicroUsd::new(3_660));
+        assert_eq!(told(of(true, &hash), false), Some(("settled", true, whole)));
+        assert_eq!(told(of(true, &hash), true), Some(("pending", true, None)));
+        assert_eq!(told(of(true, ""), false), Some(("pending", false, None)));
+        assert_eq!(told(of(false, ""), false), Some(("failed", false, None)));
+        let mut more = of(true, &hash);
+        more["amount"] = "3661".into();
+        assert_eq!(told(more, false), Some(("settled", true, None)));
+        assert_eq!(told(serde_json::json!({ "success": true }), false), None);
+        assert!(settlement(&HeaderMap::new(), &offer).is_none());
+    }
 
     #[test]
     fn only_a_seller_that_has_no_key_of_ours_is_paid_per_call() {
