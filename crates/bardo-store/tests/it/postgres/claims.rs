@@ -137,7 +137,7 @@ fn whatever_dies_money_is_settled_once_and_booked_once() {
     let url = server().database().unwrap();
     let processes = [store(&url), store(&url), store(&url)];
     let is_long = std::env::var("BARDO_LONG").is_ok_and(|value| value == "1");
-    for seed in 0..if is_long { 1_000 } else { 20 } {
+    for seed in 0..if is_long { 10_000 } else { 20 } {
         println!("seed {seed}");
         let mut turn = 0;
         let history = ClaimHistory {
