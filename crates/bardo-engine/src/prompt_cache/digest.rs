@@ -1,22 +1,28 @@
 //! Digests of prefixes, under keys of this process: no caller can make two prompts share one.
 
-use std::hash::{BuildHasher as _, DefaultHasher, Hasher as _, RandomState};
-use std::sync::OnceLock;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::LazyLock;
 
 use bardo_cache::prefix::PrefixId;
 use bardo_types::chat::{ChatRequest, Message, Part, Tool};
 
-static KEYS: OnceLock<[RandomState; 2]> = OnceLock::new();
+/// Pieces of up to so many bytes together are digested by SipHash, which is faster for short ones,
+/// longer ones by BLAKE3.
+const SHORT_MAX: usize = 128;
+
+static SHORT_KEYS: LazyLock<[RandomState; 2]> =
+    LazyLock::new(|| [RandomState::new(), RandomState::new()]);
+static LONG_KEY: LazyLock<[u8; 32]> = LazyLock::new(|| {
+    let mut key = [0; 32];
+    for (index, part) in key.chunks_exact_mut(8).enumerate() {
+        part.copy_from_slice(&RandomState::new().hash_one(index).to_be_bytes());
+    }
+    key
+});
 
 /// A digest of 128 bits. Each piece is preceded by its length.
-pub(super) struct Digest([DefaultHasher; 2]);
-
-impl Default for Digest {
-    fn default() -> Self {
-        let keys = KEYS.get_or_init(|| [RandomState::new(), RandomState::new()]);
-        Self([keys[0].build_hasher(), keys[1].build_hasher()])
-    }
-}
+#[derive(Default)]
+pub(super) struct Digest(Vec<u8>);
 
 impl Digest {
     pub(super) fn text(self, text: &str) -> Self {
@@ -28,10 +34,8 @@ impl Digest {
     }
 
     fn bytes(mut self, bytes: &[u8]) -> Self {
-        for hasher in &mut self.0 {
-            hasher.write_usize(bytes.len());
-            hasher.write(bytes);
-        }
+        self.0.extend_from_slice(&bytes.len().to_be_bytes());
+        self.0.extend_from_slice(bytes);
         self
     }
 
@@ -42,7 +46,6 @@ impl Digest {
     }
 
     fn tool(self, tool: &Tool) -> Self {
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
         match tool {
             Tool::Function {
                 name,
@@ -53,7 +56,7 @@ impl Digest {
                 let schema = schema.as_ref().map_or("", |schema| schema.as_str());
                 self.text("function")
                     .text(name)
-                    .text(&text(description))
+                    .text(description.as_deref().unwrap_or_default())
                     .text(schema)
             }
             Tool::Custom {
@@ -64,7 +67,7 @@ impl Digest {
                 let format = format.as_ref().map_or("", |format| format.as_str());
                 self.text("custom")
                     .text(name)
-                    .text(&text(description))
+                    .text(description.as_deref().unwrap_or_default())
                     .text(format)
             }
             Tool::Server { kind, raw, .. } => self.text(kind).text(raw.as_str()),
@@ -80,7 +83,13 @@ impl Digest {
     }
 
     pub(super) fn done(self) -> PrefixId {
-        let [high, low] = self.0.map(|hasher| u128::from(hasher.finish()));
-        high << 64 | low
+        let pieces = self.0;
+        if pieces.len() <= SHORT_MAX {
+            let [high, low] = [0, 1].map(|key| u128::from(SHORT_KEYS[key].hash_one(&pieces)));
+            return high << 64 | low;
+        }
+        let digest = blake3::keyed_hash(&LONG_KEY, &pieces);
+        let first = digest.as_bytes().first_chunk();
+        PrefixId::from_be_bytes(*first.expect("a digest has 32 bytes"))
     }
 }
