@@ -207,6 +207,21 @@ mod tests {
     use crate::render;
 
     #[test]
+    fn words_between_backticks_are_code() {
+        let mut table = PageTable::new("Reasons", &["Reason"]);
+        table.push(vec![Cell::text("set `a.b: true` for `<b>`").note("or `c`")]);
+        table.push(vec![Cell::text("a ` alone")]);
+        let html = render(&table);
+        for part in [
+            "set <code>a.b: true</code> for <code>&#60;b&#62;</code>",
+            "or <code>c</code>",
+            "a ` alone",
+        ] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+    }
+
+    #[test]
     fn markup_in_values_is_text() {
         let tile = Tile::new("<script>", "<b>").note("<i>").link("\"><script>");
         let html = render(&tile);

@@ -29,14 +29,20 @@ pub(crate) fn backends(roster: &Roster) -> Vec<&str> {
 
 /// The models that a backend of Venice would serve, each once.
 pub(crate) fn models(roster: &Roster) -> Vec<std::sync::Arc<ModelEntry>> {
-    let mut found = Vec::new();
+    let mut found: Vec<std::sync::Arc<ModelEntry>> = Vec::new();
     for listed in roster.shown() {
         let candidates = roster.resolve(&listed.id).unwrap_or_default();
         let of_venice = candidates.into_iter().find(|one| {
             let backend = roster.backends().get(one.backend);
             backend.is_some_and(|backend| backend.service == Service::Venice)
         });
-        found.extend(of_venice.map(|one| one.entry));
+        let Some(entry) = of_venice.map(|one| one.entry) else {
+            continue;
+        };
+        // Names of other lists can resolve to a model that Venice lists under its own name.
+        if !found.iter().any(|known| known.id == entry.id) {
+            found.push(entry);
+        }
     }
     found
 }

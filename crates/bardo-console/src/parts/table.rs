@@ -93,9 +93,30 @@ impl Cell {
         self
     }
 
+    pub(super) fn text_parts(&self) -> Vec<(bool, &str)> {
+        parts(&self.text)
+    }
+
+    pub(super) fn note_parts(&self) -> Vec<(bool, &str)> {
+        parts(&self.note)
+    }
+
     pub(super) fn tone(&self) -> &'static str {
         self.badge.unwrap_or_default().class()
     }
+}
+
+/// The parts of words, and whether each is code: the text between two backticks. Words with an odd
+/// number of backticks are one part.
+fn parts(words: &str) -> Vec<(bool, &str)> {
+    if words.matches('`').count() % 2 == 1 {
+        return vec![(false, words)];
+    }
+    let parts = words.split('`').enumerate();
+    parts
+        .map(|(index, part)| (index % 2 == 1, part))
+        .filter(|(_, part)| !part.is_empty())
+        .collect()
 }
 
 /// A list, or what to do where it is empty.

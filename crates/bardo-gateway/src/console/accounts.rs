@@ -147,7 +147,7 @@ async fn books(visit: &Visit<'_>) -> Result<FactList, PageProblem> {
 async fn unknown(visit: &Visit<'_>) -> Result<PageTable, PageProblem> {
     let empty = Empty::new(
         "None",
-        "Nothing to decide. A request appears here if a provider may have billed it and nothing tells.",
+        "Nothing to decide. A request appears here if its provider may have billed it, and the gateway cannot know.",
     );
     let headings = [
         "Request",

@@ -48,7 +48,7 @@ pub(super) fn short_table(visit: &Visit<'_>) -> PageTable {
     .link("Settings", "/console/settings");
     let mut table = PageTable::new(
         "Providers",
-        &["Provider", "State", "#Models", "#First token p95*"],
+        &["Provider", "State", "#Models in use", "#First token p95*"],
     )
     .empty(empty);
     for backend in all(visit) {

@@ -41,8 +41,8 @@ pub(super) async fn show(visit: &Visit<'_>) -> Shown {
         Tile::new("Hits by meaning", count(served))
             .note(format!("{} entries", count(number(semantic, "entries"))))
             .link("#domains"),
-        Tile::new("Read by providers", share_text(&stats["prompt_caches"]))
-            .note("of prompt tokens in 24 hours came from providers' caches")
+        Tile::new("Prompt caches", share_text(&stats["prompt_caches"]))
+            .note("of prompt tokens in 24 hours were read from providers' caches")
             .link("#prefixes"),
         Tile::new("Entries", count(of("entries"))).note(format!(
             "{} of {}",
@@ -114,7 +114,7 @@ fn prefixes(figures: &Value) -> PageTable {
         ),
         None => Empty::new(
             "No prompt was sent",
-            "Providers keep the begin of long prompts for some minutes, and bill it at a part of the price.",
+            "Providers store the beginning of long prompts for some minutes, and bill it at a part of the price.",
         ),
     };
     let headings = [
@@ -140,7 +140,7 @@ fn prefixes(figures: &Value) -> PageTable {
 
 fn reasons(stats: &Value) -> PageTable {
     let empty = Empty::new(
-        "Nothing was passed by",
+        "No reason yet",
         "Each answer that is not looked up or not stored is counted here with its reason.",
     );
     let mut table = PageTable::new("Reasons", &["Reason", "What", "#Count"]).empty(empty);

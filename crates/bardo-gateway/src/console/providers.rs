@@ -48,9 +48,8 @@ pub(super) fn list(visit: &Visit<'_>) -> Shown {
             .tone(alarm(open, Tone::Bad))
             .note("backend and model"),
         Tile::new("Quarantined models", quarantined.to_string())
-            .note("listed without a known price")
-            .tone(alarm(quarantined, Tone::Warn))
-            .link("/console/models?price=none"),
+            .note("omitted: their listed price cannot be right")
+            .tone(alarm(quarantined, Tone::Warn)),
     ];
     let shell = visit.shell("Providers", "providers");
     Shown::Html(render(&ProvidersPage {

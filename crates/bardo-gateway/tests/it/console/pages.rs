@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{READER, TOKEN, log_in, page};
 use crate::http::Request;
-use crate::rig::{Gateway, Sandbox, everything, with};
+use crate::rig::{Folder, Gateway, Sandbox, command, everything, with};
 
 const HOSTILE: &str = "<script>alert(1)</script>";
 
@@ -138,6 +138,29 @@ fn what_is_known_of_venice_is_listed_and_not_called_verified() {
     let of_client = gateway.send(&Request::get("/venice/status"));
     assert_eq!(of_client.status(), 200, "{}", of_client.text());
     assert_eq!(of_client.json()["models"], *models);
+}
+
+/// Resellers list the models of Venice under other names.
+#[test]
+fn each_model_of_venice_is_counted_once() {
+    let folder = Folder::new();
+    let mut sandboxed = command(&folder);
+    sandboxed.args(["serve", "--sandbox", "--fast"]);
+    let gateway = Gateway::run(folder, sandboxed, &[]);
+    let listed = Request::get("/status").send(gateway.admin).json();
+    let mut lists = listed["lists"].as_array().into_iter().flatten();
+    let of_venice = lists.find(|list| list["provider"] == "venice");
+    let status = Request::get("/console/venice.json")
+        .send(gateway.admin)
+        .json();
+    assert_eq!(
+        status["models"]["total"],
+        of_venice.expect("the list of Venice")["models"],
+        "{status}"
+    );
+    let text = shown(&gateway, "/console/venice");
+    let link = "model=zai-org-glm-5-2\"";
+    assert_eq!(text.matches(link).count(), 1, "{text}");
 }
 
 #[test]
