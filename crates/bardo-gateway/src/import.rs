@@ -156,7 +156,8 @@ pub(crate) fn litellm(
         found.changed(
             "budgets",
             "every backend is written with `bill: true`, so that budgets stop requests. A key of \
-             `keys create` needs a deposit before its first request",
+             `keys create` needs a deposit before its first request, and no charged key gets a model \
+             without a known price: `bardo-gateway models list --unpriced` lists those",
         );
     }
     let text = write::yaml(&deployments, &settings, bills, &found.differences);

@@ -220,19 +220,19 @@ const KNOWN: &[(&str, &str, bool, &str)] = &[
         "general_settings",
         "alerting",
         false,
-        "alerts come from metrics: docs/operations.md",
+        "alerts are sent to webhooks, Slack's too: `alerts: { webhooks: [{ url: \"env:SLACK_WEBHOOK_URL\" }] }`, docs/alerts.md",
     ),
     (
         "general_settings",
         "alerting_threshold",
         false,
-        "alerts come from metrics: docs/operations.md",
+        "the thresholds are `alerts.low_balance_usd` and others: docs/alerts.md",
     ),
     (
         "general_settings",
         "alerting_args",
         false,
-        "alerts come from metrics: docs/operations.md",
+        "the thresholds are `alerts.low_balance_usd` and others: docs/alerts.md",
     ),
     (
         "general_settings",

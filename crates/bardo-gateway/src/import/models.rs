@@ -57,6 +57,8 @@ pub(super) struct NamedModel {
     pub(super) targets: Vec<String>,
     /// The name is a model's own, so that it needs no alias.
     pub(super) is_own: bool,
+    /// An entry says `mode: embedding`, or its model is for embeddings by the catalog.
+    pub(super) is_embedding: bool,
 }
 
 /// What `model_list` says.
@@ -240,7 +242,9 @@ impl Deployments {
                 found.omitted(format!("litellm_params.{member}"), *reason);
             }
         }
-        self.name(name, target, written);
+        let is_embedding = info.get("mode").and_then(Value::as_str) == Some("embedding")
+            || catalog.find(&model).is_some_and(|known| known.embeddings);
+        self.name(name, target, written, is_embedding);
         Ok(())
     }
 
@@ -372,7 +376,7 @@ impl Deployments {
         }
     }
 
-    fn name(&mut self, name: &str, target: String, written: &str) {
+    fn name(&mut self, name: &str, target: String, written: &str, is_embedding: bool) {
         // A model is known by several spellings of its own name.
         let plain = |name: &str| name.to_ascii_lowercase().replace('.', "-");
         let is_own = plain(name) == plain(&target) || name == written || target.ends_with('*');
@@ -381,6 +385,7 @@ impl Deployments {
                 name: name.to_owned(),
                 targets: vec![target],
                 is_own,
+                is_embedding,
             }),
             Some(named) if !named.targets.contains(&target) => named.targets.push(target),
             Some(_) => {}

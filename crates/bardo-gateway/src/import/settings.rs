@@ -238,8 +238,16 @@ impl ImportedSettings {
                 );
                 continue;
             }
+            // A model for chats cannot answer in place of one for embeddings, nor the other way round.
+            let is_embedding = |name: &str| {
+                let mut names = deployments.names.iter();
+                names.any(|named| named.name == name && named.is_embedding)
+            };
             let others = deployments.names.iter().map(|named| named.name.clone());
-            for model in others.filter(|model| model != name && !model.ends_with('*')) {
+            let others = others.filter(|model| {
+                model != name && !model.ends_with('*') && is_embedding(model) == is_embedding(name)
+            });
+            for model in others {
                 if self.fallbacks.get(&model).is_none_or(Vec::is_empty) {
                     self.add_fallbacks(&model, vec![name.to_owned()]);
                 }
@@ -258,7 +266,9 @@ impl ImportedSettings {
         match name {
             "cache" if *value == Value::Bool(true) => found.changed(
                 place,
-                "answers to identical requests are stored in memory (`cache.hash`), for each account alone",
+                "answers to identical requests are stored in memory (`cache.hash`), for each account alone, if their \
+                 temperature is 0 or they have the hint `cache: default`. A key with the scope `cache=default` \
+                 stores the others too: `keys set ID --cache default`",
             ),
             "cache" => found.changed(
                 place,
@@ -298,6 +308,16 @@ impl ImportedSettings {
                         "prometheus" => found.changed(
                             format!("{place}: prometheus"),
                             "metrics are always at `/metrics` of the admin listener, with other names",
+                        ),
+                        "langfuse" | "langfuse_otel" => found.changed(
+                            format!("{place}: {name}"),
+                            "traces go to Langfuse as soon as LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY are \
+                             set: docs/telemetry.md. Prompts and answers are never exported",
+                        ),
+                        "otel" => found.changed(
+                            format!("{place}: otel"),
+                            "traces go to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names, by HTTP: \
+                             docs/telemetry.md. Prompts and answers are never exported",
                         ),
                         name => found.omitted(
                             format!("{place}: {name}"),

@@ -152,6 +152,43 @@ router_settings:
 }
 
 #[test]
+fn a_default_fallback_is_of_the_kind_of_its_model() {
+    let imported = read(
+        r#"
+model_list:
+  - model_name: cheap
+    litellm_params: { model: gemini/gemini-3-flash }
+  - model_name: best
+    litellm_params: { model: anthropic/claude-opus-5-5 }
+  - model_name: text-embedding-3-small
+    litellm_params: { model: openai/text-embedding-3-small }
+  - model_name: vectors
+    litellm_params: { model: hosted_vllm/bge-m3, api_base: http://127.0.0.1:8000/v1 }
+    model_info: { mode: embedding }
+litellm_settings:
+  default_fallbacks: [cheap]
+"#,
+    );
+    let text = &imported.text;
+    assert!(text.contains("best: [cheap]"), "{text}");
+    assert!(!text.contains("vectors: [cheap]"), "{text}");
+    assert!(!text.contains("text-embedding-3-small: [cheap]"), "{text}");
+}
+
+#[test]
+fn what_replaces_alerts_telemetry_and_the_cache_is_named() {
+    let imported = read(TEAM);
+    tells(&imported, "general_settings.alerting", "`alerts: {");
+    tells(
+        &imported,
+        "success_callback: langfuse",
+        "LANGFUSE_PUBLIC_KEY",
+    );
+    tells(&imported, "litellm_settings.cache", "cache=default");
+    tells(&imported, "budgets", "models list --unpriced");
+}
+
+#[test]
 fn files_that_cannot_be_used_are_refused_with_the_reason() {
     for (text, words) in [
         ("- a", "must be a table"),
