@@ -225,6 +225,12 @@ pub(crate) fn say(line: impl AsRef<str>) {
     let _ = out.flush();
 }
 
+/// A number with its noun, such as `1 key` and `2 keys`.
+pub(crate) fn counted(number: usize, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
 /// Writes a note for people to standard error.
 pub(crate) fn note(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");

@@ -8,12 +8,14 @@ mod payments;
 mod providers;
 mod store;
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
+use self::machine::RunningGateway;
 use crate::assemble;
-use crate::cli::{CliFailure, Common};
+use crate::cli::{CliFailure, Common, counted};
 use crate::config::{self, Config};
 use crate::serve::runtime;
 use crate::stores;
@@ -138,6 +140,34 @@ pub(crate) fn examine(
     Ok(all)
 }
 
+/// Says that no provider is configured. A gateway that runs here shows whether that is a fault, or
+/// which file it reads.
+fn unconfigured(admin: SocketAddr, file: String, findings: &mut FindingList) {
+    let running = runtime().ok().and_then(|runtime| {
+        let gateway = machine::gateway(admin);
+        runtime.block_on(gateway)
+    });
+    match running {
+        Some(RunningGateway::Sandbox) => {
+            let text = "no provider is configured; the sandbox that runs here needs none";
+            findings.add(FindingState::Note, file, text);
+            findings.mend("for providers of your own: bardo-gateway init");
+        }
+        Some(RunningGateway::Configured(other)) => {
+            findings.add(
+                FindingState::Problem,
+                file,
+                format!("no provider is configured; the gateway that runs here reads {other}"),
+            );
+            findings.mend(format!("bardo-gateway doctor --config {other}"));
+        }
+        None => {
+            findings.add(FindingState::Problem, file, "no provider is configured");
+            findings.mend("bardo-gateway init");
+        }
+    }
+}
+
 /// The configuration, if it is valid and has a backend.
 fn configuration(
     flag: Option<&Path>,
@@ -157,8 +187,7 @@ fn configuration(
         |file| file.display().to_string(),
     );
     if !loaded.config.has_providers() {
-        findings.add(FindingState::Problem, file, "no provider is configured");
-        findings.mend("bardo-gateway init");
+        unconfigured(loaded.config.server.admin_listen, file, findings);
         return Some(loaded.config);
     }
     match assemble::backends(&loaded.config) {
@@ -171,7 +200,7 @@ fn configuration(
             findings.add(
                 FindingState::Ok,
                 file,
-                format!("valid, with {} backends", backends.len()),
+                format!("valid, with {}", counted(backends.len(), "backend")),
             );
             for notice in assemble::notices(&loaded.config) {
                 findings.add(FindingState::Note, "configuration", notice);

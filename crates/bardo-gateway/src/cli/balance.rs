@@ -4,7 +4,7 @@ use bardo_types::money::MicroUsd;
 use clap::{ArgGroup, Args, Subcommand};
 use serde_json::Value;
 
-use super::{CliFailure, Common, say, show, text};
+use super::{CliFailure, Common, counted, say, show, text};
 use crate::operator::{BillResolution, Operator, OperatorError, Unseen};
 use crate::stores;
 
@@ -125,11 +125,15 @@ fn verify(common: &Common) -> Result<(), CliFailure> {
         let problems: String = problems
             .map(|problem| format!("\n  {}", problem.as_str().unwrap_or_default()))
             .collect();
+        let number = |name: &str, noun: &str| {
+            let number = found[name].as_u64().unwrap_or_default();
+            counted(usize::try_from(number).unwrap_or(usize::MAX), noun)
+        };
         format!(
-            "{} accounts, {} postings, {} open holds: {}{problems}{}",
-            found["accounts"],
-            found["postings"],
-            found["holds"],
+            "{}, {}, {}: {}{problems}{}",
+            number("accounts", "account"),
+            number("postings", "posting"),
+            number("holds", "open hold"),
             if ok {
                 "verified"
             } else {

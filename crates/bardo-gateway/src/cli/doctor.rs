@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
-use super::{CliFailure, Common, environment, say};
+use super::{CliFailure, Common, counted, environment, say};
 use crate::doctor::{self, DoctorFinding, FindingState};
 
 /// Options of `doctor`.
@@ -66,7 +66,10 @@ pub(super) fn run(args: &DoctorArgs) -> Result<(), CliFailure> {
         0 => Ok(()),
         problems => Err(CliFailure::new(
             "problems",
-            format!("{problems} problems; the lines after `->` mend them"),
+            format!(
+                "{}; the lines after `->` say what mends them",
+                counted(problems, "problem")
+            ),
         )),
     }
 }

@@ -11,7 +11,7 @@ use bardo_router::Catalog;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{CliFailure, environment, import, say};
+use super::{CliFailure, counted, environment, import, say};
 use crate::{assemble, config, refresh, serve};
 
 /// The time limit for a local server.
@@ -132,9 +132,9 @@ pub(super) fn run(args: &InitArgs) -> Result<(), CliFailure> {
         return Ok(());
     }
     say(format!(
-        "wrote {out}: {} keys of the environment, {} local servers",
-        keys.len(),
-        servers.len()
+        "wrote {out}: {} of the environment, {}",
+        counted(keys.len(), "key"),
+        counted(servers.len(), "local server")
     ));
     say(format!("next: {check}\nthen: {serve}"));
     Ok(())

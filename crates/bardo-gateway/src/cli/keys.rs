@@ -435,10 +435,14 @@ fn described(key: &Value) -> String {
 }
 
 fn list(args: &List) -> Result<(), CliFailure> {
-    const NONE: &str = "no keys; create one: bardo-gateway keys create";
     if !stores::exists(&args.common)? {
         if !args.common.json {
-            say(NONE);
+            let folder = stores::data_folder(args.common.data_dir.as_deref())?;
+            say(format!(
+                "no keys in {}; create one: bardo-gateway keys create. The keys of a gateway with a \
+                 configuration file: --config FILE",
+                folder.display()
+            ));
         }
         return Ok(());
     }
@@ -452,7 +456,7 @@ fn list(args: &List) -> Result<(), CliFailure> {
         return Ok(());
     }
     if keys.is_empty() {
-        say(NONE);
+        say("no keys; create one: bardo-gateway keys create");
         return Ok(());
     }
     let heading = [

@@ -53,6 +53,25 @@ pub(super) async fn ports(config: &Config) -> Vec<DoctorFinding> {
     findings.list
 }
 
+/// A gateway that runs on this machine, as its `/status` shows it.
+pub(super) enum RunningGateway {
+    /// A sandbox, which has simulated providers.
+    Sandbox,
+    /// A gateway with this configuration file.
+    Configured(String),
+}
+
+/// The gateway at an address for operators; `None` if none answers, or none with a file.
+pub(super) async fn gateway(admin: SocketAddr) -> Option<RunningGateway> {
+    let client = AdminClient::new(&format!("http://{admin}"), None).ok()?;
+    let status = client.json("/status").await.ok()?;
+    if status["sandbox"] == true {
+        return Some(RunningGateway::Sandbox);
+    }
+    let file = status["config"]["file"].as_str()?;
+    Some(RunningGateway::Configured(file.to_owned()))
+}
+
 /// The health of a gateway at an address; `None` if none answers.
 async fn running(admin: SocketAddr) -> Option<String> {
     let client = AdminClient::new(&format!("http://{admin}"), None).ok()?;

@@ -9,7 +9,7 @@ use bardo_store::redis::{RedisLimits, RedisOptions};
 use bardo_types::secret::Secret;
 
 use super::{DoctorFinding, FindingList, FindingState};
-use crate::cli::Common;
+use crate::cli::{Common, counted};
 use crate::config::Config;
 use crate::serve::runtime;
 use crate::stores::{self, DataFolderKind};
@@ -87,7 +87,10 @@ fn books(common: &Common, findings: &mut FindingList) {
             findings.add(
                 FindingState::Ok,
                 "store",
-                format!("it opens, its tables are current, its books add up; {keys} keys"),
+                format!(
+                    "it opens, its tables are current, its books add up; {}",
+                    counted(keys, "key")
+                ),
             );
         }
         Ok(((false, _), _)) => {

@@ -15,6 +15,7 @@ mod connections;
 mod console;
 mod demo;
 mod disconnect;
+mod doctor;
 mod endpoints;
 mod explain;
 mod failover;

@@ -196,7 +196,10 @@ fn a_verb_that_only_reads_makes_no_store() {
     let folder = Folder::new();
     let (code, out, err) = run(&folder, &["keys", "list"], &[]);
     assert_eq!((code, &*err), (0, ""), "{out}");
-    check_words(&out, &["no keys; create one"]);
+    check_words(
+        &out,
+        &["no keys in ", ".bardo; create one", "--config FILE"],
+    );
     for arguments in [
         &["keys", "show", "nope"][..],
         &["balance", "show", "--key", "nope"],
