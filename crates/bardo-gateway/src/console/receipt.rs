@@ -191,12 +191,16 @@ fn steps(receipt: &Value) -> Vec<TimelineStep> {
     // Attempts follow one another and end with the answer.
     let mut begin = total.saturating_sub(whole * 1_000).min(before);
     let (cost, _) = super::requests::cost(receipt);
-    for attempt in attempts {
-        let end = begin
-            .saturating_add(attempt["ms"].as_u64().unwrap_or(0) * 1_000)
-            .min(total);
+    for (index, attempt) in attempts.iter().enumerate() {
         let outcome = text(attempt, "outcome");
         let is_good = outcome == "answered";
+        // The moments of the last sending and of the first content are exact; durations are in
+        // whole milliseconds.
+        let exact = (moments["sent"].as_u64()).zip(moments["first_content"].as_u64());
+        let exact = exact.filter(|_| is_good && index + 1 == attempts.len());
+        let end = begin.saturating_add(attempt["ms"].as_u64().unwrap_or(0) * 1_000);
+        let (start, end) = exact.unwrap_or((begin, end));
+        let end = end.min(total);
         let mut note = format!("{} · {outcome}", text(attempt, "model"));
         if let Some(class) = attempt["class"].as_str() {
             let status = attempt["status"]
@@ -215,7 +219,7 @@ fn steps(receipt: &Value) -> Vec<TimelineStep> {
             kind,
             text(attempt, "provider"),
             note,
-            begin,
+            start,
             end,
             cost,
         ));
@@ -416,4 +420,33 @@ fn passed_over(receipt: &Value) -> PageTable {
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_quick_provider_is_from_sending_to_first_content() {
+        let attempt = |provider: &str, outcome: &str, ms: u64| json!({ "provider": provider, "model": "m", "outcome": outcome, "ms": ms });
+        let moments = json!({ "read": 30, "planned": 100, "reserved": 140, "sent": 5_200,
+            "first_content": 5_900, "settled": 5_950, "total": 5_950 });
+        let receipt = |attempts: Value| json!({ "timings_us": moments, "attempts": attempts });
+        let took = |receipt: &Value, name: &str| {
+            let steps = steps(receipt);
+            let step = steps.iter().find(|step| step.name == name);
+            step.expect("a step").took.clone()
+        };
+        let one = receipt(json!([attempt("a", "answered", 0)]));
+        assert_eq!(took(&one, "a"), "700 µs");
+        let two = receipt(json!([
+            attempt("a", "failed", 5),
+            attempt("b", "answered", 0)
+        ]));
+        assert_eq!(took(&two, "a"), "5.0 ms");
+        assert_eq!(took(&two, "b"), "700 µs");
+        assert_eq!(took(&two, "Relay and charge"), "50 µs");
+    }
 }
