@@ -261,18 +261,25 @@ impl OfferEntry {
         let wire: WireEntry = serde_json::from_str(raw.get()).ok()?;
         let extra = wire.extra.unwrap_or_default();
         let by_permit2 = match extra.asset_transfer_method.as_deref() {
-            None | Some("eip3009") => false,
-            Some("permit2") => true,
+            None => None,
+            Some("eip3009") => Some(false),
+            Some("permit2") => Some(true),
             Some(_) => return None,
         };
         let method = match (PaymentScheme::from_name(&wire.scheme)?, version) {
             (PaymentScheme::Exact, X402Version::V1) => TransferMethod::Exact,
-            (PaymentScheme::Exact, X402Version::V2) if by_permit2 => TransferMethod::ExactPermit2,
+            (PaymentScheme::Exact, X402Version::V2) if by_permit2 == Some(true) => {
+                TransferMethod::ExactPermit2
+            }
             (PaymentScheme::Exact, X402Version::V2) => TransferMethod::Exact,
-            (PaymentScheme::Upto, X402Version::V2) => TransferMethod::Upto {
-                facilitator: extra.facilitator_address?.0,
-            },
-            (PaymentScheme::Upto, X402Version::V1) => return None,
+            // A transfer by EIP-3009 always moves the whole, so no ceiling can be paid by it.
+            (PaymentScheme::Upto, X402Version::V2) if by_permit2 != Some(false) => {
+                let named = extra.facilitator_address?.0;
+                TransferMethod::Upto {
+                    facilitator: Some(named).filter(|named| *named != Address::ZERO)?,
+                }
+            }
+            (PaymentScheme::Upto, _) => return None,
         };
         let amount = match version {
             X402Version::V1 => wire.max_amount_required?,

@@ -80,10 +80,60 @@ fn an_offer_in_an_unknown_form_is_passed_over() {
         assert_eq!(alone.err(), Some(OfferRefusal::Unacceptable), "{pointer}");
         assert!(choose(&[other, good.clone()], &fixed::limits()).is_ok());
     }
-    let mut nobody_settles = offered(fixed::upto());
-    nobody_settles["extra"]["facilitatorAddress"] = Value::Null;
-    let refused = choose(&[nobody_settles], &fixed::limits()).err();
-    assert_eq!(refused, Some(OfferRefusal::Unacceptable));
+}
+
+#[test]
+fn a_ceiling_that_nobody_or_a_fixed_transfer_would_settle_is_passed_over() {
+    for (member, value) in [
+        ("facilitatorAddress", Value::Null),
+        ("facilitatorAddress", json!(Address::ZERO.to_string())),
+        ("facilitatorAddress", json!("0x12")),
+        ("assetTransferMethod", json!("eip3009")),
+        ("assetTransferMethod", json!("erc7710")),
+    ] {
+        let mut hostile = offered(fixed::upto());
+        hostile["extra"][member] = value.clone();
+        let alone = choose(std::slice::from_ref(&hostile), &fixed::limits()).err();
+        assert_eq!(alone, Some(OfferRefusal::Unacceptable), "{member} {value}");
+        let beside = [hostile, offered(TransferMethod::Exact)];
+        let chosen = choose(&beside, &fixed::limits()).unwrap();
+        assert_eq!(chosen.method(), TransferMethod::Exact);
+    }
+}
+
+#[test]
+fn a_sellers_word_on_the_spender_or_the_permit_is_not_taken() {
+    let stranger = Address::repeat_byte(9).to_string();
+    let mut hostile = offered(fixed::upto());
+    for member in ["spender", "permit2", "proxy", "x402Permit2Proxy"] {
+        hostile["extra"][member] = json!(stranger);
+    }
+    let offer = json!({"x402Version": 2, "accepts": [hostile], "resource": {"url": "x"},
+        "extensions": {"eip2612GasSponsoring": {"info": {"spender": stranger, "asset": stranger,
+            "from": stranger, "amount": "999999999", "deadline": "9", "nonce": "5"}}}});
+    let header = encode_header(&offer.to_string());
+    let offers = PaymentOffers::read(Some(header.as_bytes()), b"").unwrap();
+    let chosen = offers.choose(&fixed::limits()).unwrap();
+    let approval = Permit2Approval::Permit {
+        nonce: bardo_x402::evm::U256::from(3),
+    };
+    let signed = chosen.sign(&fixed::payer(), fixed::nonce(), approval, NOW_S);
+    let json = bardo_x402::wire::decode_header(signed.value.as_bytes()).unwrap();
+    let paid: Value = serde_json::from_slice(&json).unwrap();
+    let authorization = &paid["payload"]["permit2Authorization"];
+    let lower = |value: &Value| value.as_str().unwrap().to_lowercase();
+    let upto = bardo_x402::authorization::UPTO_PROXY.to_string();
+    assert_eq!(lower(&authorization["spender"]), upto.to_lowercase());
+    let permit = &paid["extensions"]["eip2612GasSponsoring"]["info"];
+    let permit2 = bardo_x402::authorization::PERMIT2.to_string();
+    assert_eq!(lower(&permit["spender"]), permit2.to_lowercase());
+    let usdc = PaymentToken::usdc_on_base().address().to_string();
+    assert_eq!(lower(&permit["asset"]), usdc.to_lowercase());
+    let payer = fixed::payer().address().to_string();
+    assert_eq!(lower(&permit["from"]), payer.to_lowercase());
+    assert_eq!(permit["amount"], authorization["permitted"]["amount"]);
+    assert_eq!(permit["deadline"], authorization["deadline"]);
+    assert_eq!(permit["nonce"], "3");
 }
 
 #[test]
