@@ -150,14 +150,34 @@ pub(crate) struct SpendFigures {
     pub(crate) open: MicroUsd,
     /// Payments that were signed in this session.
     pub(crate) payments: u64,
+    /// Receipts that claim more than was signed. The signed amount counts.
+    pub(crate) false_claims: u64,
     pub(crate) caps: PayerCaps,
+}
+
+impl SpendSession {
+    fn end(&mut self, nonce: &str, end: PaymentEnd) {
+        let signed = self.tally.open.iter().find(|open| open.nonce == nonce);
+        if let (Some(open), PaymentEnd::Charged(amount)) = (signed, end) {
+            self.false_claims += u64::from(amount.get() > open.amount);
+        }
+        self.tally.end(nonce, end);
+    }
 }
 
 /// Counts payments before they are sent.
 pub(crate) struct SpendBook {
     caps: PayerCaps,
     file: PathBuf,
-    session: Mutex<(SpendTally, u64)>,
+    session: Mutex<SpendSession>,
+}
+
+/// What was spent since the start of this proxy.
+#[derive(Default)]
+struct SpendSession {
+    tally: SpendTally,
+    payments: u64,
+    false_claims: u64,
 }
 
 impl SpendBook {
@@ -176,11 +196,12 @@ impl SpendBook {
 
     pub(crate) fn figures(&self) -> SpendFigures {
         let session = self.session();
-        let (tally, payments) = &*session;
+        let tally = &session.tally;
         SpendFigures {
             session: tally.counted(),
             open: MicroUsd::new(tally.counted().get().saturating_sub(tally.charged)),
-            payments: *payments,
+            payments: session.payments,
+            false_claims: session.false_claims,
             caps: self.caps,
         }
     }
@@ -224,8 +245,8 @@ impl SpendBook {
             refused: false,
         };
         let mut session = self.session();
-        session.0.release(now_s);
-        let mut tally = session.0.clone();
+        session.tally.release(now_s);
+        let mut tally = session.tally.clone();
         tally.add(
             payment.clone(),
             "session",
@@ -237,21 +258,21 @@ impl SpendBook {
             day.release(now_s);
             day.add(payment, "day", "--cap-day", self.caps.day)
         })?;
-        session.0 = tally;
-        session.1 += 1;
+        session.tally = tally;
+        session.payments += 1;
         Ok(())
     }
 
     /// Notes how a payment ended. Where the file cannot be written, the payment stays counted.
     pub(crate) fn end(&self, nonce: &str, end: PaymentEnd) {
-        self.session().0.end(nonce, end);
+        self.session().end(nonce, end);
         let _ = self.locked(|day| {
             day.end(nonce, end);
             Ok(())
         });
     }
 
-    fn session(&self) -> MutexGuard<'_, (SpendTally, u64)> {
+    fn session(&self) -> MutexGuard<'_, SpendSession> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,22 +1,33 @@
 //! What a network says of the wallet, by JSON-RPC <https://ethereum.org/developers/docs/apis/json-rpc/>.
 
-use bardo_keystore::hex;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use bardo_keystore::hex;
 use bardo_providers::BaseUrl;
 use bardo_x402::authorization::PERMIT2;
-use bardo_x402::evm::{Address, U256, calls};
+use bardo_x402::evm::{Address, B256, U256, calls};
 use bardo_x402::token::PaymentToken;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 
+use crate::permit2::Permit2Payment;
 use crate::seller::{Message, SellerLink};
+
+/// Longest wait for an answer of the server.
+const RPC_TIMEOUT: Duration = Duration::from_secs(10);
+/// Most transactions whose input is remembered.
+const INPUTS_MAX: usize = 256;
 
 /// Reads from one server of a network.
 pub(crate) struct WalletReader {
     server: SellerLink,
+    chain_id: OnceLock<u64>,
+    /// Inputs of transactions that paid sellers, which never change.
+    inputs: Mutex<HashMap<String, String>>,
 }
 
 impl WalletReader {
@@ -26,8 +37,12 @@ impl WalletReader {
     /// When the address is none.
     pub(crate) fn new(url: &str) -> Result<Self> {
         let base = BaseUrl::parse(url).context("read the address of the JSON-RPC server")?;
-        let server = SellerLink::new(base, Duration::from_secs(15));
-        Ok(Self { server })
+        let server = SellerLink::new(base, RPC_TIMEOUT);
+        Ok(Self {
+            server,
+            chain_id: OnceLock::new(),
+            inputs: Mutex::default(),
+        })
     }
 
     /// Id of the chain that the server is on.
@@ -35,8 +50,33 @@ impl WalletReader {
     /// # Errors
     /// When the server does not say so.
     pub(crate) async fn chain_id(&self) -> Result<u64> {
+        if let Some(id) = self.chain_id.get() {
+            return Ok(*id);
+        }
         let id = self.number("eth_chainId", json!([])).await?;
-        u64::try_from(id).map_err(|_| anyhow!("the chain id is out of range"))
+        let id = u64::try_from(id).map_err(|_| anyhow!("the chain id is out of range"))?;
+        Ok(*self.chain_id.get_or_init(|| id))
+    }
+
+    /// Number of the newest block.
+    ///
+    /// # Errors
+    /// When the server does not say so.
+    pub(crate) async fn block(&self) -> Result<u64> {
+        let block = self.number("eth_blockNumber", json!([])).await?;
+        u64::try_from(block).map_err(|_| anyhow!("the number of the block is out of range"))
+    }
+
+    /// Unix time of the newest block.
+    ///
+    /// # Errors
+    /// When the server does not say so.
+    pub(crate) async fn time_s(&self) -> Result<u64> {
+        let block = self
+            .call("eth_getBlockByNumber", json!(["latest", false]))
+            .await?;
+        let time = number(&block["timestamp"])?;
+        u64::try_from(time).map_err(|_| anyhow!("the time of the block is out of range"))
     }
 
     /// The ether of an account, in 10⁻¹⁸ ETH.
@@ -80,12 +120,85 @@ impl WalletReader {
         self.view(token, &calls::permit_nonce(account)).await
     }
 
+    /// Whether Permit2 has taken the payment of an account with this nonce.
+    ///
+    /// # Errors
+    /// When the server does not say so.
+    pub(crate) async fn is_settled(&self, account: Address, nonce: U256) -> Result<bool> {
+        let call = calls::nonce_bitmap(account, nonce);
+        let bitmap = self.ask(PERMIT2, &call).await?;
+        Ok(calls::nonce_is_used(bitmap, nonce))
+    }
+
+    /// What a payment by Permit2 that is settled moved from an account, in the smallest units of its
+    /// token; `None` where no transaction with its nonce is found.
+    ///
+    /// # Errors
+    /// When the server does not say so.
+    pub(crate) async fn settled(
+        &self,
+        account: Address,
+        payment: &Permit2Payment,
+    ) -> Result<Option<U256>> {
+        let topic = |account: Address| account.into_word().to_string();
+        let filter = json!([{
+            "address": payment.token.address().to_string(),
+            "topics": [calls::TRANSFER_LOG.to_string(), topic(account), topic(payment.payee)],
+            "fromBlock": format!("{:#x}", payment.block),
+            "toBlock": "latest",
+        }]);
+        let logs = self.call("eth_getLogs", filter).await?;
+        let logs = logs.as_array().context("the server answered no logs")?;
+        let mut moved: BTreeMap<&str, U256> = BTreeMap::new();
+        for log in logs {
+            let hash = log["transactionHash"].as_str();
+            let sum = moved.entry(hash.context("a log has no transaction")?);
+            let sum = sum.or_default();
+            *sum = sum.saturating_add(number(&log["data"])?);
+        }
+        let nonce = hex(B256::from(payment.nonce).as_slice());
+        let mut found = None;
+        for (hash, amount) in moved {
+            // Any transaction that names the nonce counts, so that none can hide behind another.
+            if self.input(hash).await?.contains(&nonce) {
+                found = Some(amount.saturating_add(found.unwrap_or_default()));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Input of a transaction, as small hexadecimal digits.
+    async fn input(&self, hash: &str) -> Result<String> {
+        let known = || self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(input) = known().get(hash) {
+            return Ok(input.clone());
+        }
+        let transaction = self.call("eth_getTransactionByHash", json!([hash])).await?;
+        let input = transaction["input"].as_str();
+        let input = input.context("a transaction has no input")?.to_lowercase();
+        let mut inputs = known();
+        if inputs.len() >= INPUTS_MAX {
+            inputs.clear();
+        }
+        inputs.insert(hash.to_owned(), input.clone());
+        Ok(input)
+    }
+
     async fn view(&self, token: &PaymentToken, call: &[u8]) -> Result<U256> {
-        let call = json!([{ "to": token.address().to_string(), "data": format!("0x{}", hex(call)) }, "latest"]);
+        self.ask(token.address(), call).await
+    }
+
+    async fn ask(&self, contract: Address, call: &[u8]) -> Result<U256> {
+        let call =
+            json!([{ "to": contract.to_string(), "data": format!("0x{}", hex(call)) }, "latest"]);
         self.number("eth_call", call).await
     }
 
     async fn number(&self, method: &str, params: Value) -> Result<U256> {
+        number(&self.call(method, params).await?)
+    }
+
+    async fn call(&self, method: &str, params: Value) -> Result<Value> {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let json = HeaderValue::from_static("application/json");
         let message = Message {
@@ -96,17 +209,24 @@ impl WalletReader {
         };
         let answer = self.server.whole(self.server.send(&message).await?).await?;
         let status = answer.status;
-        let answer: Value = serde_json::from_slice(&answer.body)
+        let mut answer: Value = serde_json::from_slice(&answer.body)
             .with_context(|| format!("the server answered {status} without JSON"))?;
-        let Some(result) = answer["result"].as_str() else {
+        let result = answer["result"].take();
+        if result.is_null() {
             bail!(
                 "the server refused {method}: {}",
                 answer["error"]["message"]
             );
-        };
-        let digits = result.trim_start_matches("0x");
-        U256::from_str_radix(digits, 16).map_err(|_| anyhow!("the server answered no number"))
+        }
+        Ok(result)
     }
+}
+
+/// A number in hexadecimal digits.
+fn number(value: &Value) -> Result<U256> {
+    let digits = value.as_str().and_then(|text| text.strip_prefix("0x"));
+    let digits = digits.context("the server answered no number")?;
+    U256::from_str_radix(digits, 16).map_err(|_| anyhow!("the server answered no number"))
 }
 
 /// A number of smallest units in decimal, with this many digits behind the point.

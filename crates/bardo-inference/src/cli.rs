@@ -100,7 +100,9 @@ pub(crate) struct SettingsArgs {
     /// Networks to pay on: base, base-sepolia, or one of a `[[token]]` in the file [default: base].
     #[arg(long, env = "BARDO_INFERENCE_NETWORK", value_delimiter = ',')]
     pub(crate) network: Option<Vec<String>>,
-    /// Ways to pay, the preferred one first: exact, upto [default: exact,upto].
+    /// Ways to pay: auto, exact, upto, or both with the preferred one first. `auto` pays what an
+    /// answer costs, up to a ceiling, where the seller offers that and the wallet can, else a fixed
+    /// price [default: auto].
     #[arg(long, env = "BARDO_INFERENCE_SCHEME", value_delimiter = ',')]
     pub(crate) scheme: Option<Vec<String>>,
     /// Dialects that the seller speaks: chat, messages, responses. The proxy translates the others
@@ -116,7 +118,7 @@ pub(crate) struct SettingsArgs {
     /// File with the passphrase of the wallet; without it you are asked.
     #[arg(long, env = "BARDO_INFERENCE_PASSPHRASE_FILE", value_name = "FILE")]
     pub(crate) passphrase_file: Option<PathBuf>,
-    /// JSON-RPC address of the network, for balances [default: that of Base].
+    /// JSON-RPC address of the network, for balances, approvals and settlements [default: that of Base].
     #[arg(long, env = "BARDO_INFERENCE_RPC", value_name = "URL")]
     pub(crate) rpc: Option<String>,
     /// Seconds to wait for the beginning of an answer [default: 300].

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
 use bardo_x402::evm::{Address, U256};
+use bardo_x402::token::PaymentToken;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
@@ -173,6 +174,7 @@ async fn check_balance(settings: &ProxySettings, account: Option<Address>, list:
     let Some(account) = account else {
         return;
     };
+    check_permit2(&chain, token, account, list).await;
     match chain.balance(token, account).await {
         Ok(balance) if balance < U256::from(settings.caps.request.get()) => {
             let text = format!(
@@ -188,6 +190,34 @@ async fn check_balance(settings: &ProxySettings, account: Option<Address>, list:
         Ok(balance) => list.ok("balance", format!("{} USDC", decimal(balance, 6))),
         Err(error) => list.warn(
             "balance",
+            format!("{error:#}"),
+            "--rpc with another JSON-RPC address",
+        ),
+    }
+}
+
+/// Says what Permit2 may take. Without an approval sellers that send permits can still be paid.
+async fn check_permit2(
+    chain: &WalletReader,
+    token: &PaymentToken,
+    account: Address,
+    list: &mut CheckList,
+) {
+    match chain.permit2_allowance(token, account).await {
+        Ok(U256::ZERO) => list.ok(
+            "permit2",
+            "no approval: `upto` is paid where the seller sends a permit",
+        ),
+        // Above every balance: an approval without a limit.
+        Ok(allowed) if u64::try_from(allowed).is_err() => {
+            list.ok("permit2", "it may take any amount for `upto`");
+        }
+        Ok(allowed) => list.ok(
+            "permit2",
+            format!("it may take {} USDC for `upto`", decimal(allowed, 6)),
+        ),
+        Err(error) => list.warn(
+            "permit2",
             format!("{error:#}"),
             "--rpc with another JSON-RPC address",
         ),

@@ -1,7 +1,8 @@
 //! One request and its payment: sent without one, paid at most once, repeated with the same one.
 
+use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bardo_providers::transport::UpstreamBody;
 use bardo_x402::payer::PaymentOffers;
@@ -10,11 +11,14 @@ use http::header::{HeaderMap, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
 use crate::book::PaymentEnd;
-use crate::payer::{self, OfferPayer, PayRefusal, ReceiptNews, now_s};
+use crate::payer::{self, CountedPayment, OfferPayer, PayRefusal, ReceiptNews, now_s};
 use crate::pending::{MessageHash, PaymentInUse, PendingPayments, SentOutcome};
+use crate::permit2::ApprovalRefusal;
 use crate::refusal::ProxyRefusal;
 use crate::seller::{Message, SellerError, SellerLink, WholeAnswer};
 use crate::seller_body::SellerBody;
+use crate::settlement;
+use crate::status::StatusLine;
 
 const FIXED_PRICE: &[PaymentScheme] = &[PaymentScheme::Exact];
 /// How often a paid request is sent again, always with the same payment.
@@ -24,10 +28,16 @@ const FIRST_WAIT: Duration = Duration::from_millis(400);
 /// Longest wait that a seller can ask for; one that asks for more is not asked again.
 const WAIT_MAX: Duration = Duration::from_secs(20);
 
+/// Longest wait for a permit that is on its way, where no fixed price is offered.
+const PERMIT_WAIT: Duration = Duration::from_secs(60);
+/// Time between two looks at whether it has landed.
+const PERMIT_LOOK: Duration = Duration::from_secs(1);
+
 /// Sends requests of clients to the seller, and pays.
 pub(crate) struct Exchange {
     pub(crate) seller: SellerLink,
-    pub(crate) payer: OfferPayer,
+    payer: Arc<OfferPayer>,
+    status: Rc<StatusLine>,
     pending: Arc<PendingPayments>,
 }
 
@@ -46,10 +56,11 @@ enum PaidOutcome {
 }
 
 impl Exchange {
-    pub(crate) fn new(seller: SellerLink, payer: OfferPayer) -> Self {
+    pub(crate) fn new(seller: SellerLink, payer: OfferPayer, status: Rc<StatusLine>) -> Self {
         Self {
             seller,
-            payer,
+            payer: Arc::new(payer),
+            status,
             pending: Arc::default(),
         }
     }
@@ -107,15 +118,23 @@ impl Exchange {
         offers: &PaymentOffers,
     ) -> Result<Response<SellerBody>, ProxyRefusal> {
         let mut schemes = self.payer.schemes.as_slice();
+        let since = Instant::now();
         loop {
             let payment = match self.payer.pay(offers, schemes).await {
                 // Nothing was signed, so a fixed price is still free to choose.
-                Err(PayRefusal::Approval(_)) if self.falls_back(offers, schemes) => {
+                Err(refusal) if refusal.is_of_a_ceiling() && self.falls_back(offers, schemes) => {
                     schemes = FIXED_PRICE;
+                    continue;
+                }
+                Err(PayRefusal::Approval(ApprovalRefusal::Busy))
+                    if since.elapsed() < PERMIT_WAIT =>
+                {
+                    tokio::time::sleep(PERMIT_LOOK).await;
                     continue;
                 }
                 payment => payment?,
             };
+            self.watch(&payment);
             let used = self.pending.keep(hash, payment);
             let (used, reason) = match self.send_paid(message, used, false).await? {
                 PaidOutcome::Answered(answer) => return Ok(answer),
@@ -131,6 +150,14 @@ impl Exchange {
             }
             used.answered();
             schemes = FIXED_PRICE;
+        }
+    }
+
+    /// Finds out by the chain how a payment ends, where no receipt says it.
+    fn watch(&self, payment: &CountedPayment) {
+        if payment.permit2.is_some() {
+            let (payer, status) = (Arc::clone(&self.payer), Rc::clone(&self.status));
+            tokio::task::spawn_local(settlement::watch(payer, status, payment.clone()));
         }
     }
 
@@ -163,7 +190,7 @@ impl Exchange {
                 }
                 Ok(answer) if answer.status() == StatusCode::PAYMENT_REQUIRED => {
                     let news = used.payment.news(answer.headers());
-                    if matches!(news, ReceiptNews::None | ReceiptNews::Failed) {
+                    if !news.is_taken() && news != ReceiptNews::Open {
                         return match is_open {
                             true => Err(answer_lost(&used)),
                             false => Ok(self.refused(answer, used).await),
@@ -212,7 +239,12 @@ impl Exchange {
         let status = answer.status();
         let end = match news {
             ReceiptNews::Charged(amount) => Some(PaymentEnd::Charged(amount)),
-            ReceiptNews::None if status.is_success() => Some(PaymentEnd::Charged(payment.amount)),
+            // A ceiling stays open: the chain says what was taken.
+            ReceiptNews::None if status.is_success() && payment.scheme == PaymentScheme::Exact => {
+                Some(PaymentEnd::Charged(payment.amount))
+            }
+            // It can still be settled until its deadline, whatever the seller says.
+            ReceiptNews::Free => Some(PaymentEnd::Refused),
             // Refused for another reason than the payment, before any work.
             ReceiptNews::None | ReceiptNews::Failed if status.is_client_error() && !is_open => {
                 Some(PaymentEnd::Refused)
@@ -222,7 +254,7 @@ impl Exchange {
         if let Some(end) = end {
             self.payer.end(payment, end).await;
         }
-        if status.is_success() || matches!(news, ReceiptNews::Charged(_)) {
+        if status.is_success() || news.is_taken() {
             used.begin_answer();
             return answer.map(|body| SellerBody::new(body, Some(used)));
         }
@@ -293,8 +325,7 @@ fn with_payment(message: &Message, used: &PaymentInUse) -> Message {
 
 /// Whether an answer is a failure of the seller, so that the same payment may be sent again.
 fn is_failure(answer: &Response<UpstreamBody>, used: &PaymentInUse) -> bool {
-    answer.status().is_server_error()
-        && !matches!(used.payment.news(answer.headers()), ReceiptNews::Charged(_))
+    answer.status().is_server_error() && !used.payment.news(answer.headers()).is_taken()
 }
 
 /// Whether a seller wants to be left alone for longer than a client would wait.

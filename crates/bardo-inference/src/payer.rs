@@ -4,19 +4,22 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bardo_types::money::MicroUsd;
-use bardo_x402::evm::{B256, Signer, U256};
+use bardo_x402::evm::{Address, B256, Signer, U256};
 use bardo_x402::payer::{
     ChosenOffer, OfferRefusal, PayerLimits, PaymentHeader, PaymentOffers, Permit2Approval,
 };
-use bardo_x402::token::{PaymentToken, TokenAmount};
+use bardo_x402::token::{EvmNetwork, PaymentToken, TokenAmount};
 use bardo_x402::wire::{PaymentScheme, SettlementReceipt, TransferMethod, X402Version};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
 use crate::book::{CapRefusal, PaymentEnd, SpendBook};
-use crate::chain::WalletReader;
+use crate::permit2::{ApprovalRefusal, Permit2Desk};
 
 /// Longest time for which a payment is signed, in seconds.
-const TIMEOUT_MAX_S: u64 = 1_800;
+pub(crate) const TIMEOUT_MAX_S: u64 = 1_800;
+
+/// BlockRun's header for a settlement that is late; the payment may still be taken.
+const PAYMENT_SETTLED: &str = "x-payment-settled";
 
 /// Why a 402 stays unpaid. Nothing was signed that anybody has.
 #[derive(Debug, thiserror::Error)]
@@ -27,12 +30,21 @@ pub(crate) enum PayRefusal {
     Offer(OfferRefusal),
     #[error("the endpoint's offer is for another host, {0}; `--resource-host {0}` allows it")]
     Host(String),
-    #[error(
-        "Permit2 has no approval for tokens of this wallet, and {0}; approve Permit2, or use `--scheme exact`"
-    )]
-    Approval(String),
+    #[error("Permit2 cannot move this payment: {0}; approve Permit2, or use `--scheme auto`")]
+    Approval(#[from] ApprovalRefusal),
     #[error("the system gives no random bytes: {0}")]
     Random(getrandom::Error),
+}
+
+impl PayRefusal {
+    /// Whether a fixed price may be paid where a ceiling cannot: Permit2 may not take it, or a cap
+    /// has no room for so much.
+    pub(crate) fn is_of_a_ceiling(&self) -> bool {
+        matches!(
+            self,
+            Self::Approval(_) | Self::Cap(CapRefusal::Reached { .. })
+        )
+    }
 }
 
 /// A payment that is signed and counted, and may be sent.
@@ -42,6 +54,10 @@ pub(crate) struct CountedPayment {
     pub(crate) value: HeaderValue,
     pub(crate) version: X402Version,
     pub(crate) scheme: PaymentScheme,
+    network: EvmNetwork,
+    payer: Address,
+    /// The nonce at Permit2, where that moves the money.
+    pub(crate) permit2: Option<U256>,
     /// The most that it can cost.
     pub(crate) amount: MicroUsd,
     /// The last second, in Unix time, at which it can settle.
@@ -53,13 +69,25 @@ pub(crate) struct CountedPayment {
 /// What a seller says of a payment in the head of its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReceiptNews {
-    /// No receipt, or one that cannot be read.
+    /// No receipt, or one that cannot be read or is of another payment.
     None,
+    /// Charged with this amount, as the seller says; one above the ceiling is a false claim.
     Charged(MicroUsd),
-    /// SentOutcome to the chain, or unclear: it may still be charged.
+    /// Taken, and charged later with an amount that nobody has said yet.
+    Accepted,
+    /// Nothing is charged, as the seller says. It keeps a payment that it can still settle.
+    Free,
+    /// Sent to the chain, or unclear: it may still be charged.
     Open,
     /// Not charged, as the seller says.
     Failed,
+}
+
+impl ReceiptNews {
+    /// Whether the seller took the payment for its answer.
+    pub(crate) fn is_taken(self) -> bool {
+        matches!(self, Self::Charged(_) | Self::Accepted)
+    }
 }
 
 /// The wallet with its limits.
@@ -70,7 +98,7 @@ pub(crate) struct OfferPayer {
     pub(crate) schemes: Vec<PaymentScheme>,
     /// Hosts that an offer may name.
     hosts: Vec<String>,
-    chain: Option<WalletReader>,
+    pub(crate) permit2: Option<Arc<Permit2Desk>>,
 }
 
 /// The Unix time in seconds.
@@ -86,7 +114,7 @@ impl OfferPayer {
         tokens: Vec<PaymentToken>,
         schemes: Vec<PaymentScheme>,
         hosts: Vec<String>,
-        chain: Option<WalletReader>,
+        permit2: Option<Arc<Permit2Desk>>,
     ) -> Self {
         Self {
             signer,
@@ -94,7 +122,7 @@ impl OfferPayer {
             tokens,
             schemes,
             hosts,
-            chain,
+            permit2,
         }
     }
 
@@ -109,12 +137,26 @@ impl OfferPayer {
     ) -> Result<CountedPayment, PayRefusal> {
         let chosen = self.choose(offers, schemes)?;
         self.check_host(&chosen)?;
-        let approval = self.approval(&chosen).await?;
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce).map_err(PayRefusal::Random)?;
+        let nonce = B256::from(nonce);
+        let desk = self.permit2.as_deref();
+        let desk = desk.filter(|_| chosen.method() != TransferMethod::Exact);
+        let approval = match desk {
+            Some(desk) => desk.approve(&chosen, nonce.into()).await?,
+            None => Permit2Approval::Standing,
+        };
         let now_s = now_s();
-        let signed = chosen.sign(&self.signer, B256::from(nonce), approval, now_s);
-        self.counted(signed, &chosen, now_s).await
+        let signed = chosen.sign(&self.signer, nonce, approval, now_s);
+        let ends_s = signed.ends_s;
+        let counted = self.counted(signed, &chosen, now_s).await;
+        if let Some(desk) = desk {
+            match &counted {
+                Ok(_) => desk.ends(nonce.into(), ends_s),
+                Err(_) => desk.forget(nonce.into()),
+            }
+        }
+        counted
     }
 
     /// Takes an offer without signing it.
@@ -165,34 +207,6 @@ impl OfferPayer {
             .ok_or_else(|| PayRefusal::Host(host.to_owned()))
     }
 
-    /// How Permit2 may take the tokens; a permit is signed where the seller sends it.
-    async fn approval(&self, chosen: &ChosenOffer) -> Result<Permit2Approval, PayRefusal> {
-        let Some(chain) = &self.chain else {
-            return Ok(Permit2Approval::Standing);
-        };
-        if chosen.method() == TransferMethod::Exact {
-            return Ok(Permit2Approval::Standing);
-        }
-        let (token, account) = (chosen.token(), self.signer.address());
-        let unknown = |error: anyhow::Error| PayRefusal::Approval(format!("{error:#}"));
-        if chain.chain_id().await.map_err(unknown)? != token.network().chain_id() {
-            let other = "the JSON-RPC server is on another network";
-            return Err(PayRefusal::Approval(other.into()));
-        }
-        let allowed = chain
-            .permit2_allowance(token, account)
-            .await
-            .map_err(unknown)?;
-        if allowed >= U256::from(chosen.amount().get()) {
-            return Ok(Permit2Approval::Standing);
-        }
-        if !chosen.sponsors_gas() {
-            return Err(PayRefusal::Approval("the endpoint sends no permit".into()));
-        }
-        let nonce = chain.permit_nonce(token, account).await.map_err(unknown)?;
-        Ok(Permit2Approval::Permit { nonce })
-    }
-
     async fn counted(
         &self,
         signed: PaymentHeader,
@@ -205,6 +219,9 @@ impl OfferPayer {
             value,
             version: chosen.version(),
             scheme: chosen.method().scheme(),
+            network: chosen.token().network(),
+            payer: signed.claim.payer,
+            permit2: (chosen.method() != TransferMethod::Exact).then(|| signed.claim.nonce.into()),
             amount: signed.amount.to_usd(),
             ends_s: signed.ends_s,
             nonce: signed.claim.nonce.to_string(),
@@ -225,6 +242,13 @@ impl OfferPayer {
 
     /// Notes how a payment ended.
     pub(crate) async fn end(&self, payment: &CountedPayment, end: PaymentEnd) {
+        if let (Some(desk), Some(nonce)) = (&self.permit2, payment.permit2) {
+            match end {
+                PaymentEnd::Charged(_) => desk.forget(nonce),
+                PaymentEnd::Refused => desk.refused(nonce, true),
+                PaymentEnd::Reopened => desk.refused(nonce, false),
+            }
+        }
         let (book, nonce) = (Arc::clone(&self.book), payment.nonce.clone());
         let _ = tokio::task::spawn_blocking(move || book.end(&nonce, end)).await;
     }
@@ -236,18 +260,45 @@ impl CountedPayment {
         let Some(header) = headers.get(self.version.receipt_header()) else {
             return ReceiptNews::None;
         };
-        match SettlementReceipt::from_header(self.version, header.as_bytes()) {
-            Err(_) => ReceiptNews::None,
-            Ok(SettlementReceipt::Settled { amount, .. }) => {
-                // The amount of a receipt counts where the payment was a ceiling alone.
-                let charged = match (self.scheme, amount) {
-                    (PaymentScheme::Upto, Some(amount)) => amount.to_usd().min(self.amount),
-                    _ => self.amount,
-                };
-                ReceiptNews::Charged(charged)
+        let Ok(receipt) = SettlementReceipt::from_header(self.version, header.as_bytes()) else {
+            return ReceiptNews::None;
+        };
+        let is_pending = receipt.is_pending();
+        match receipt {
+            SettlementReceipt::Settled { network, payer, .. }
+                if network != self.network || payer.is_some_and(|payer| payer != self.payer) =>
+            {
+                ReceiptNews::None
             }
-            Ok(receipt) if receipt.is_pending() => ReceiptNews::Open,
-            Ok(SettlementReceipt::Failed { .. }) => ReceiptNews::Failed,
+            SettlementReceipt::Settled {
+                amount,
+                transaction,
+                ..
+            } => {
+                let is_late = headers.get(PAYMENT_SETTLED).is_some_and(|v| v == "false");
+                self.charge(
+                    amount.map(TokenAmount::to_usd),
+                    transaction.is_some(),
+                    is_late,
+                )
+            }
+            SettlementReceipt::Failed { .. } if is_pending => ReceiptNews::Open,
+            SettlementReceipt::Failed { .. } => ReceiptNews::Failed,
+        }
+    }
+
+    /// What a receipt of success says: the amount counts under `upto` alone, and only where a
+    /// transaction has moved it.
+    fn charge(&self, told: Option<MicroUsd>, is_on_chain: bool, is_late: bool) -> ReceiptNews {
+        match (self.scheme, told) {
+            (_, Some(amount)) if amount > self.amount => ReceiptNews::Charged(amount),
+            (PaymentScheme::Exact, _) => ReceiptNews::Charged(self.amount),
+            // Contracts move no zero, so the payment is unused.
+            (PaymentScheme::Upto, Some(MicroUsd::ZERO)) => ReceiptNews::Free,
+            (PaymentScheme::Upto, Some(amount)) if is_on_chain && !is_late => {
+                ReceiptNews::Charged(amount)
+            }
+            (PaymentScheme::Upto, _) => ReceiptNews::Accepted,
         }
     }
 }

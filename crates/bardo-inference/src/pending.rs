@@ -55,7 +55,7 @@ enum PendingPlace {
     Free,
     /// A request with the same content has sent a payment, and waits for the answer.
     Busy,
-    Payment(PaymentInUse, SentOutcome),
+    Payment(Box<PaymentInUse>, SentOutcome),
 }
 
 impl PendingPayments {
@@ -70,7 +70,7 @@ impl PendingPayments {
             let changed = self.changed.notified();
             match self.try_take(hash, now_s()) {
                 PendingPlace::Free => return None,
-                PendingPlace::Payment(used, sent) => return Some((used, sent)),
+                PendingPlace::Payment(used, sent) => return Some((*used, sent)),
                 PendingPlace::Busy => changed.await,
             }
         }
@@ -93,7 +93,7 @@ impl PendingPayments {
             hash,
             payment: entry.payment.clone(),
         };
-        PendingPlace::Payment(used, sent)
+        PendingPlace::Payment(Box::new(used), sent)
     }
 
     /// Keeps a payment that is about to be sent.

@@ -35,7 +35,7 @@ type ProxyBody = UnsyncBoxBody<Bytes, hyper::Error>;
 pub(crate) struct LocalProxy {
     pub(crate) exchange: Exchange,
     pub(crate) guard: ProxyGuard,
-    pub(crate) status: StatusLine,
+    pub(crate) status: Rc<StatusLine>,
     /// Dialects that the seller speaks; `None`: the proxy finds out.
     pub(crate) speaks: Option<BTreeSet<&'static str>>,
     /// The seller was found to speak Chat Completions alone.

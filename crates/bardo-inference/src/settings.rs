@@ -25,7 +25,7 @@ struct SettingsFile {
     cap_session: Option<String>,
     cap_day: Option<String>,
     network: Option<Vec<String>>,
-    scheme: Option<Vec<String>>,
+    scheme: Option<SchemeNames>,
     speaks: Option<Vec<String>>,
     resource_host: Option<String>,
     wallet: Option<PathBuf>,
@@ -35,6 +35,23 @@ struct SettingsFile {
     status: Option<PathBuf>,
     state: Option<PathBuf>,
     token: Vec<TokenEntry>,
+}
+
+/// One name, or a list of them.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum SchemeNames {
+    One(String),
+    More(Vec<String>),
+}
+
+impl SchemeNames {
+    fn list(self) -> Vec<String> {
+        match self {
+            Self::One(name) => vec![name],
+            Self::More(names) => names,
+        }
+    }
 }
 
 /// A dollar token with six decimals that the table of this program does not have.
@@ -108,7 +125,7 @@ impl ProxySettings {
         Ok(Self {
             endpoint: args.endpoint.clone().or(file.endpoint),
             caps,
-            schemes: schemes(args.scheme.as_ref().or(file.scheme.as_ref()))?,
+            schemes: schemes(args.scheme.clone().or(file.scheme.map(SchemeNames::list)))?,
             speaks: speaks(args.speaks.as_ref().or(file.speaks.as_ref()))?,
             resource_host: args.resource_host.clone().or(file.resource_host),
             wallet: path(&args.wallet, &file.wallet).unwrap_or_else(|| config.join("wallet.json")),
@@ -201,13 +218,21 @@ fn usual_rpc(tokens: &[PaymentToken]) -> &'static str {
     }
 }
 
-fn schemes(names: Option<&Vec<String>>) -> Result<Vec<PaymentScheme>> {
-    let Some(names) = names else {
-        return Ok(vec![PaymentScheme::Exact, PaymentScheme::Upto]);
+/// Reads the schemes, the preferred one first. `auto` takes a ceiling where Permit2 may take it and
+/// the caps have room, else a fixed price.
+fn schemes(names: Option<Vec<String>>) -> Result<Vec<PaymentScheme>> {
+    let Some(names) = names.filter(|names| *names != ["auto"]) else {
+        return Ok(vec![PaymentScheme::Upto, PaymentScheme::Exact]);
     };
+    if names.is_empty() {
+        bail!("`scheme` is empty: write auto, exact or upto");
+    }
+    if names.iter().any(|name| name == "auto") {
+        bail!("`auto` stands alone in `scheme`: it has both schemes");
+    }
     let scheme = |name: &String| {
         PaymentScheme::from_name(name)
-            .ok_or_else(|| anyhow!("`{name}` is no scheme: write exact or upto"))
+            .ok_or_else(|| anyhow!("`{name}` is no scheme: write auto, exact or upto"))
     };
     names.iter().map(scheme).collect()
 }
@@ -261,8 +286,24 @@ mod tests {
         );
         assert_eq!(
             settings.schemes,
-            [PaymentScheme::Exact, PaymentScheme::Upto]
+            [PaymentScheme::Upto, PaymentScheme::Exact]
         );
+    }
+
+    #[test]
+    fn a_scheme_is_auto_or_one_or_more_by_name() {
+        use PaymentScheme::{Exact, Upto};
+        for (file, expected) in [
+            ("scheme = [\"auto\"]", vec![Upto, Exact]),
+            ("scheme = \"auto\"", vec![Upto, Exact]),
+            ("scheme = \"exact\"", vec![Exact]),
+            ("scheme = [\"upto\"]", vec![Upto]),
+            ("scheme = [\"exact\", \"upto\"]", vec![Exact, Upto]),
+        ] {
+            let settings = load(file, SettingsArgs::default());
+            let settings = settings.unwrap_or_else(|error| panic!("{file}: {error:#}"));
+            assert_eq!(settings.schemes, expected, "{file}");
+        }
     }
 
     #[test]
@@ -293,6 +334,8 @@ mod tests {
             ("cap_dya = \"1\"", "cap_dya"),
             ("network = [\"ethereum\"]", "ethereum"),
             ("scheme = [\"batch\"]", "batch"),
+            ("scheme = [\"auto\", \"exact\"]", "auto"),
+            ("scheme = []", "scheme"),
             ("speaks = [\"messages\"]", "chat"),
         ] {
             let refused = load(file, SettingsArgs::default())

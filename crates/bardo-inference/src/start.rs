@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use bardo_x402::wire::PaymentScheme;
 use tokio::net::TcpListener;
 
 use crate::book::SpendBook;
@@ -16,6 +15,7 @@ use crate::doctor;
 use crate::exchange::Exchange;
 use crate::guard::ProxyGuard;
 use crate::payer::OfferPayer;
+use crate::permit2::Permit2Desk;
 use crate::proxy::{self, LocalProxy};
 use crate::run;
 use crate::seller::SellerLink;
@@ -99,10 +99,8 @@ async fn open(
         .with_context(|| format!("listen on 127.0.0.1:{port}"))?;
     let guard = ProxyGuard::new(listener.local_addr()?.port()).context("make a token")?;
     let book = Arc::new(SpendBook::new(settings.caps, settings.state.clone()));
-    let chain = match settings.schemes.contains(&PaymentScheme::Upto) {
-        true => Some(WalletReader::new(&settings.rpc)?),
-        false => None,
-    };
+    // Permit2 moves some fixed prices too.
+    let permit2 = Permit2Desk::new(WalletReader::new(&settings.rpc)?, signer.address());
     let seller = SellerLink::new(endpoint, settings.timeout);
     let mut hosts = vec![seller.host().to_owned()];
     hosts.extend(settings.resource_host.clone());
@@ -115,12 +113,13 @@ async fn open(
         settings.tokens.clone(),
         settings.schemes.clone(),
         hosts,
-        chain,
+        Some(Arc::new(permit2)),
     );
+    let status = Rc::new(StatusLine::new(book, settings.status.clone(), on_terminal));
     let proxy = LocalProxy {
-        exchange: Exchange::new(seller, payer),
+        exchange: Exchange::new(seller, payer, Rc::clone(&status)),
         guard,
-        status: StatusLine::new(book, settings.status.clone(), on_terminal),
+        status,
         speaks: settings.speaks.clone(),
         speaks_chat_alone: Cell::new(false),
     };

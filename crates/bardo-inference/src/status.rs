@@ -52,9 +52,13 @@ impl StatusLine {
             0 => String::new(),
             _ => format!(", {} of it not yet charged", figures.open),
         };
+        let claims = match figures.false_claims {
+            0 => String::new(),
+            claims => format!(", {claims} with a receipt above what was signed"),
+        };
         let plural = if figures.payments == 1 { "" } else { "s" };
         format!(
-            "{}/{} USD in {} payment{plural}{open}",
+            "{}/{} USD in {} payment{plural}{open}{claims}",
             figures.session, figures.caps.session, figures.payments
         )
     }
@@ -67,6 +71,7 @@ impl StatusLine {
             "session": figures.session.to_string(),
             "open": figures.open.to_string(),
             "payments": figures.payments,
+            "false_claims": figures.false_claims,
             "today": self.book.today(now_s()).ok().map(|today| today.to_string()),
             "caps": {
                 "request": caps.request.to_string(),

@@ -126,6 +126,8 @@ class PayingAgents:
             BARDO_INFERENCE_KEY=KEY,
             BARDO_INFERENCE_ENDPOINT=f"http://{at}/blockrun/api",
             BARDO_INFERENCE_MODEL=session.model,
+            # No chain: where nobody says what Permit2 may move, fixed prices are paid.
+            BARDO_INFERENCE_RPC="http://127.0.0.1:9",
             CODEX_HOME=str(codex_home),
             CLAUDE_CONFIG_DIR=str(home / ".claude"),
             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",

@@ -5,6 +5,7 @@
 
 mod blockrun;
 mod caps;
+mod ceilings;
 mod guarding;
 mod histories;
 mod http;

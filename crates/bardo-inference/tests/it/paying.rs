@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::rig::{ADDRESS, ServedProxy, chat};
-use crate::seller::{self, PAYEE, ScriptedSeller, SellerReply, entry, offer, payment, receipt};
+use crate::seller::{self, PAYEE, ScriptedSeller, SellerReply, entry, offer, payment};
 
 #[test]
 fn an_offer_of_version_2_is_paid_once_with_the_body_unchanged() {
@@ -50,64 +50,6 @@ fn an_offer_of_version_1_is_paid_too() {
     assert_eq!(paid["payload"]["authorization"]["value"], "2000");
     // Without a receipt the whole price is taken for charged.
     assert_eq!(proxy.spend()["session"], "0.002000");
-}
-
-#[test]
-fn a_ceiling_counts_with_what_its_receipt_says() {
-    let chain = seller::chain(8453, 1 << 40);
-    let rpc = format!("http://127.0.0.1:{}", chain.port);
-    let seller = ScriptedSeller::new(|request| match payment(request) {
-        None => offer(&[entry("upto", "90000")]),
-        Some(_) => seller::answer().with("payment-response", receipt(Some("1234"))),
-    });
-    let proxy = ServedProxy::new(&seller, &["--rpc", &rpc]);
-    assert_eq!(proxy.chat().status(), 200);
-    let paid = &seller.payments()[0];
-    assert_eq!(
-        paid["payload"]["permit2Authorization"]["permitted"]["amount"],
-        "90000"
-    );
-    assert_eq!(proxy.spend()["session"], "0.001234");
-}
-
-#[test]
-fn a_receipt_above_the_ceiling_or_for_a_fixed_price_changes_nothing() {
-    let chain = seller::chain(8453, 1 << 40);
-    let rpc = format!("http://127.0.0.1:{}", chain.port);
-    for (scheme, told, counted) in [
-        ("upto", "90001", "0.090000"),
-        ("upto", "-1", "0.090000"),
-        ("exact", "1", "0.090000"),
-    ] {
-        let seller = ScriptedSeller::new(move |request| match payment(request) {
-            None => offer(&[entry(scheme, "90000")]),
-            Some(_) => seller::answer().with("payment-response", receipt(Some(told))),
-        });
-        let proxy = ServedProxy::new(&seller, &["--rpc", &rpc]);
-        assert_eq!(proxy.chat().status(), 200);
-        assert_eq!(proxy.spend()["session"], counted, "{scheme} {told}");
-    }
-}
-
-#[test]
-fn a_refused_ceiling_falls_back_to_a_fixed_price_once() {
-    let chain = seller::chain(8453, 1 << 40);
-    let rpc = format!("http://127.0.0.1:{}", chain.port);
-    let entries = || offer(&[entry("exact", "3660"), entry("upto", "90000")]);
-    let seller = ScriptedSeller::new(move |request| match payment(request) {
-        Some(paid) if paid["accepted"]["scheme"] == "exact" => seller::answer(),
-        _ => entries(),
-    });
-    let proxy = ServedProxy::new(&seller, &["--rpc", &rpc, "--scheme", "upto,exact"]);
-    assert_eq!(proxy.chat().status(), 200);
-    let schemes: Vec<Value> = seller
-        .payments()
-        .iter()
-        .map(|paid| paid["accepted"]["scheme"].clone())
-        .collect();
-    assert_eq!(schemes, ["upto", "exact"]);
-    // The refused ceiling can still be settled, so it counts.
-    assert_eq!(proxy.spend()["session"], "0.093660");
 }
 
 #[test]
@@ -223,56 +165,6 @@ fn answers_without_payment_pass_and_a_payment_of_the_client_does_not() {
     assert_eq!(answer.header("retry-after"), Some("7"));
     assert_eq!(answer.json()["error"], "slow");
     assert_eq!(seller.payments(), Vec::<Value>::new());
-}
-
-#[test]
-fn a_ceiling_without_approval_of_permit2_gives_way_to_a_fixed_price() {
-    let both = || vec![entry("upto", "90000"), entry("exact", "3660")];
-    for (chain, entries, status) in [
-        (seller::chain(8453, 89_999), both(), 200),
-        (
-            seller::chain(8453, 89_999),
-            vec![entry("upto", "90000")],
-            402,
-        ),
-        (seller::chain(1, 1 << 40), both(), 200),
-    ] {
-        let rpc = format!("http://127.0.0.1:{}", chain.port);
-        let seller = ScriptedSeller::new(move |request| match payment(request) {
-            None => offer(&entries),
-            Some(_) => seller::answer(),
-        });
-        let proxy = ServedProxy::new(&seller, &["--rpc", &rpc, "--scheme", "upto,exact"]);
-        let answer = proxy.chat();
-        assert_eq!(answer.status(), status, "{}", answer.text());
-        let schemes: Vec<Value> = seller
-            .payments()
-            .iter()
-            .map(|paid| paid["accepted"]["scheme"].clone())
-            .collect();
-        assert_eq!(schemes, vec!["exact"; usize::from(status == 200)]);
-    }
-}
-
-#[test]
-fn a_permit_is_signed_for_a_seller_that_sends_it() {
-    let chain = seller::chain(8453, 0);
-    let rpc = format!("http://127.0.0.1:{}", chain.port);
-    let seller = ScriptedSeller::new(|request| {
-        if payment(request).is_some() {
-            return seller::answer().with("payment-response", receipt(Some("0")));
-        }
-        let offer = json!({ "x402Version": 2, "resource": { "url": "http://127.0.0.1/" },
-            "accepts": [entry("upto", "90000")], "extensions": { "eip2612GasSponsoring": { "info": {} } } });
-        let header = bardo_x402::wire::encode_header(&offer.to_string());
-        SellerReply::json(402, &json!({})).with("payment-required", header)
-    });
-    let proxy = ServedProxy::new(&seller, &["--rpc", &rpc]);
-    assert_eq!(proxy.chat().status(), 200);
-    let permit = &seller.payments()[0]["extensions"]["eip2612GasSponsoring"]["info"];
-    assert_eq!(permit["nonce"], "7");
-    assert_eq!(permit["amount"], "90000");
-    assert_eq!(proxy.spend()["session"], "0.000000", "nothing was charged");
 }
 
 #[test]

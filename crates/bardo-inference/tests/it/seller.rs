@@ -199,6 +199,14 @@ pub(crate) fn receipt(amount: Option<&str>) -> String {
     encode_header(&receipt.to_string())
 }
 
+/// An offer whose seller sends permits.
+pub(crate) fn sponsored_offer(entries: &[Value]) -> SellerReply {
+    let offer = json!({ "x402Version": 2, "resource": { "url": "http://127.0.0.1/" },
+        "accepts": entries, "extensions": { "eip2612GasSponsoring": { "info": {} } } });
+    let header = encode_header(&offer.to_string());
+    SellerReply::json(402, &json!({})).with("payment-required", header)
+}
+
 /// A whole answer of Chat Completions.
 pub(crate) fn answer() -> SellerReply {
     SellerReply::json(
@@ -218,17 +226,61 @@ pub(crate) fn honest() -> ScriptedSeller {
     })
 }
 
-/// A JSON-RPC server of a chain: what Permit2 may take, and 7 as the nonce of every permit.
+/// What a scripted chain says.
+pub(crate) struct ChainState {
+    pub(crate) id: u64,
+    /// What Permit2 may take.
+    pub(crate) allowance: u64,
+    /// Payments by Permit2 that are settled: their nonces in hexadecimal digits, and what they moved.
+    pub(crate) settled: Vec<(String, u64)>,
+}
+
+/// A JSON-RPC server of a chain with what Permit2 may take, and 7 as the nonce of every permit.
 pub(crate) fn chain(id: u64, allowance: u64) -> ScriptedSeller {
+    chain_of(Arc::new(Mutex::new(ChainState {
+        id,
+        allowance,
+        settled: Vec::new(),
+    })))
+}
+
+/// A JSON-RPC server of a chain whose state the test changes.
+pub(crate) fn chain_of(state: Arc<Mutex<ChainState>>) -> ScriptedSeller {
     ScriptedSeller::new(move |request| {
         let call = request.json();
+        let state = state.lock().expect("the state");
         let data = call.pointer("/params/0/data").and_then(Value::as_str);
-        let number = match (call["method"].as_str(), data) {
-            (Some("eth_chainId"), _) => id,
-            (_, Some(data)) if data.starts_with("0x7ecebe00") => 7,
-            _ => allowance,
+        let result = match (call["method"].as_str(), data) {
+            (Some("eth_chainId"), _) => json!(format!("{:#x}", state.id)),
+            (Some("eth_blockNumber"), _) => json!("0x64"),
+            (Some("eth_getLogs"), _) => state.settled.iter().map(transfer).collect(),
+            (Some("eth_getTransactionByHash"), _) => {
+                let hash = call["params"][0].as_str().expect("a hash");
+                json!({ "input": format!("0x016c1748{}", &hash[2..]) })
+            }
+            (_, Some(data)) if data.starts_with("0x7ecebe00") => json!("0x7"),
+            (_, Some(data)) if data.starts_with("0x4fe02b44") => json!(bitmap(&state, data)),
+            _ => json!(format!("{:#x}", state.allowance)),
         };
-        let result = format!("{number:#x}");
         SellerReply::json(200, &json!({ "jsonrpc": "2.0", "id": 1, "result": result }))
     })
+}
+
+/// The log of a settlement, in a transaction whose hash is the nonce.
+fn transfer((nonce, moved): &(String, u64)) -> Value {
+    json!({ "transactionHash": format!("0x{nonce}"), "data": format!("{moved:#066x}") })
+}
+
+/// The nonces of Permit2 that are used, among the 256 that were asked for.
+fn bitmap(state: &ChainState, data: &str) -> String {
+    use bardo_x402::evm::U256;
+    let word = U256::from_str_radix(&data[74..], 16).expect("a word");
+    let used = state.settled.iter().map(|(nonce, _)| {
+        let nonce = U256::from_str_radix(nonce, 16).expect("a nonce");
+        match nonce >> 8 == word {
+            true => U256::from(1) << usize::from(nonce.byte(0)),
+            false => U256::ZERO,
+        }
+    });
+    format!("{:#x}", used.fold(U256::ZERO, |all, one| all | one))
 }

@@ -163,7 +163,7 @@ fn the_doctor_finds_nothing_where_a_session_can_pay() {
     let seller = seller::honest();
     let (code, told) = doctor(&seller, &[]);
     assert_eq!(code, Some(0), "{told}");
-    for check in ["wallet", "rpc", "balance", "endpoint", "day"] {
+    for check in ["wallet", "rpc", "permit2", "balance", "endpoint", "day"] {
         assert_eq!(result(&told, check), "ok", "{check}: {told}");
     }
     assert!(seller.payments().is_empty(), "a check costs nothing");
