@@ -23,6 +23,24 @@ pub trait Credits: Send + Sync {
         token: &'a str,
         key: &'a str,
     ) -> Pending<'a, Result<(), CreditsError>>;
+
+    /// Reads whether Bankr tops up by itself; `None` where these books have no such thing.
+    fn auto_top_up(&self) -> Pending<'_, Result<Option<AutoTopUp>, CreditsError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+}
+
+/// Top-ups that Bankr makes by itself, as they are set there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AutoTopUp {
+    /// Whether Bankr makes them.
+    pub is_enabled: bool,
+    /// Amount of one top-up.
+    pub amount: Option<MicroUsd>,
+    /// Balance below which Bankr makes one.
+    pub threshold: Option<MicroUsd>,
+    /// Why the last one failed.
+    pub last_error: Option<String>,
 }
 
 /// Why Bankr's books did not answer.
@@ -94,6 +112,8 @@ enum Action {
     Capped,
     /// Pay; the number of the top-up is part of its key.
     TopUp(u64),
+    /// Bankr tops up by itself; the text is its last error.
+    Vendor(Option<String>),
     /// Something was done since it fell.
     Wait,
 }
@@ -105,6 +125,7 @@ impl Action {
             Self::Warn => "warn",
             Self::Capped => "capped",
             Self::TopUp(_) => "topup",
+            Self::Vendor(_) => "vendor",
             Self::Wait => "wait",
         }
     }
@@ -145,7 +166,10 @@ impl BankrCreditMonitor {
     async fn look(&self, context: &TickContext) -> Result<(), HookError> {
         let balance = self.credits.balance().await?;
         let today = context.now_ms / DAY_MS;
-        let action = self.decide(balance, today);
+        let action = match self.decide(balance, today) {
+            action @ Action::TopUp(_) => self.unless_vendor(action, today).await?,
+            action => action,
+        };
         context.emit(GolemEvent::BankrCreditCheck {
             balance,
             threshold: self.rules.threshold,
@@ -168,9 +192,40 @@ impl BankrCreditMonitor {
                     cents(balance)
                 ),
             ),
+            Action::Vendor(error) => {
+                let error = error.map_or_else(String::new, |error| {
+                    format!(" Its last top-up failed: {error}.")
+                });
+                self.warn(
+                    context,
+                    format!(
+                        "Bankr credits low: ${}. Bankr tops up by itself, so nothing is paid here.{error}",
+                        cents(balance)
+                    ),
+                );
+            }
             Action::TopUp(number) => self.top_up(context, today, number).await?,
         }
         Ok(())
+    }
+
+    /// A top-up, unless Bankr makes them by itself: two of them would pay twice. While nobody says so,
+    /// nothing is paid, and the next look asks again.
+    async fn unless_vendor(&self, top_up: Action, today: u64) -> Result<Action, CreditsError> {
+        let amount = self.rules.amount;
+        match self.credits.auto_top_up().await {
+            Ok(Some(auto)) if auto.is_enabled => {
+                self.forget(today, amount);
+                self.memory().is_low = true;
+                Ok(Action::Vendor(auto.last_error))
+            }
+            // A key that may not read the setting has the owner's caps alone.
+            Ok(_) | Err(CreditsError::Refused(_)) => Ok(top_up),
+            Err(unknown @ CreditsError::Unknown(_)) => {
+                self.forget(today, amount);
+                Err(unknown)
+            }
+        }
     }
 
     /// Decides and, before anything is paid, counts it as paid: whatever comes of it, the caps

@@ -10,7 +10,7 @@ use http::{Method, Request, header};
 use http_body_util::Full;
 use serde_json::{Value, json};
 
-use super::{Credits, CreditsError};
+use super::{AutoTopUp, Credits, CreditsError};
 use crate::client::{ClientError, GatewayAddress, Http, Pending};
 
 /// A top-up swaps tokens on chain and is allowed to take its time.
@@ -162,6 +162,26 @@ impl Credits for BankrApi {
             self.send(&self.wallet, Method::POST, "/credits/topup", body)
                 .await
                 .map(drop)
+        })
+    }
+
+    fn auto_top_up(&self) -> Pending<'_, Result<Option<AutoTopUp>, CreditsError>> {
+        Box::pin(async move {
+            let raw = self
+                .send(&self.wallet, Method::GET, "/credits/auto-topup", None)
+                .await?;
+            let config = raw.get("config").unwrap_or(&Value::Null);
+            let Some(is_enabled) = config.get("enabled").and_then(Value::as_bool) else {
+                let text = "the answer does not say whether Bankr tops up by itself";
+                return Err(CreditsError::Unknown(text.to_owned()));
+            };
+            let error = config.pointer("/lastError/message").and_then(Value::as_str);
+            Ok(Some(AutoTopUp {
+                is_enabled,
+                amount: config.get("amountUsd").and_then(usd),
+                threshold: config.get("thresholdUsd").and_then(usd),
+                last_error: error.map(str::to_owned),
+            }))
         })
     }
 }

@@ -19,6 +19,8 @@ struct ApiState {
     failure: Option<CreditsError>,
     keys: Vec<String>,
     looks: usize,
+    /// What Bankr does by itself.
+    auto: Option<Result<AutoTopUp, CreditsError>>,
 }
 
 impl Credits for Books {
@@ -47,6 +49,11 @@ impl Credits for Books {
             }
         };
         Box::pin(std::future::ready(result))
+    }
+
+    fn auto_top_up(&self) -> Pending<'_, Result<Option<AutoTopUp>, CreditsError>> {
+        let auto = self.state.lock().unwrap().auto.clone();
+        Box::pin(std::future::ready(auto.transpose()))
     }
 }
 
@@ -102,6 +109,10 @@ impl Rig {
 
     fn topups(&self) -> usize {
         self.books.state.lock().unwrap().keys.len()
+    }
+
+    fn auto(&self, auto: Option<Result<AutoTopUp, CreditsError>>) {
+        self.books.state.lock().unwrap().auto = auto;
     }
 
     fn fail(&self, failure: Option<CreditsError>) {
@@ -265,4 +276,38 @@ async fn what_was_paid_before_a_restart_counts() {
     });
     let restarted = BankrCreditMonitor::new(books, paying(25)).resuming(paid);
     assert_eq!(restarted.decide(MicroUsd::ZERO, today), Action::Capped);
+}
+
+#[tokio::test]
+async fn where_bankr_tops_up_by_itself_nothing_is_paid_twice() {
+    let rig = Rig::new(paying(100)).await;
+    let on = AutoTopUp {
+        is_enabled: true,
+        last_error: Some("no USDC".into()),
+        ..AutoTopUp::default()
+    };
+    rig.auto(Some(Ok(on)));
+    rig.look_at(4).await;
+    rig.look_at(3).await;
+    assert_eq!(rig.topups(), 0);
+    let told = "Bankr credits low: $4.00. Bankr tops up by itself, so nothing is paid here. \
+                Its last top-up failed: no USDC.";
+    assert_eq!(rig.sink.warnings(), [told], "said once per crossing");
+    // Nothing was paid, so the caps have room once it is off.
+    rig.auto(Some(Ok(AutoTopUp::default())));
+    rig.look_at(20).await;
+    rig.look_at(4).await;
+    assert_eq!(rig.topups(), 1);
+}
+
+#[tokio::test]
+async fn while_nobody_says_whether_bankr_tops_up_nothing_is_paid() {
+    let rig = Rig::new(paying(25)).await;
+    rig.auto(Some(Err(CreditsError::Unknown("timeout".into()))));
+    rig.look_at(4).await;
+    assert_eq!(rig.topups(), 0);
+    // A key that may not read it has the caps of its owner.
+    rig.auto(Some(Err(CreditsError::Refused("403".into()))));
+    rig.look_at(4).await;
+    assert_eq!(rig.topups(), 1);
 }

@@ -1,6 +1,6 @@
 use bardo_types::money::MicroUsd;
 use bardo_types::secret::Secret;
-use golem_inference::bankr::{BankrApi, Credits as _, CreditsError};
+use golem_inference::bankr::{AutoTopUp, BankrApi, Credits as _, CreditsError};
 use golem_inference::client::GatewayAddress;
 use http::Method;
 use serde_json::json;
@@ -62,5 +62,34 @@ async fn a_refused_top_up_is_told_from_one_of_unknown_outcome() {
         let refused = CreditsError::Refused(format!("{status} no"));
         let unknown = CreditsError::Unknown(format!("{status} no"));
         assert_eq!(error, Err(if is_known { refused } else { unknown }));
+    }
+}
+
+#[tokio::test]
+async fn top_ups_that_bankr_makes_by_itself_are_read() {
+    let stub = Stub::start(|asked| {
+        assert_eq!(
+            (&asked.method, asked.path.as_str()),
+            (&Method::GET, "/llm/credits/auto-topup")
+        );
+        answer(
+            200,
+            &[],
+            r#"{"config":{"enabled":true,"amountUsd":25,"thresholdUsd":"5","tokens":[],"lastError":{"message":"no USDC"}}}"#,
+        )
+    })
+    .await;
+    let auto = api(&stub).auto_top_up().await;
+    let expected = AutoTopUp {
+        is_enabled: true,
+        amount: Some(MicroUsd::new(25_000_000)),
+        threshold: Some(MicroUsd::new(5_000_000)),
+        last_error: Some("no USDC".into()),
+    };
+    assert_eq!(auto, Ok(Some(expected)));
+    for silent in ["{}", r#"{"config":{}}"#, r#"{"config":{"enabled":"yes"}}"#] {
+        let stub = Stub::start(move |_| answer(200, &[], silent)).await;
+        let auto = api(&stub).auto_top_up().await;
+        assert!(matches!(auto, Err(CreditsError::Unknown(_))), "{silent}");
     }
 }
