@@ -5,10 +5,12 @@
 //! A workload (`workload`) is a list of calls with times. Each arm (`arm`) plays all of them: some
 //! against the provider directly (`direct`), some through an engine with one more layer of caches
 //! each (`layer`). `figures` turns the costs of all seeds into means and intervals, `claims`
-//! compares published figures with arithmetic, `table`, `page` and JSON show them.
+//! compares published figures with arithmetic, `break_even` says what an agent has to earn, `table`,
+//! `page` and JSON show them.
 
 mod arm;
 mod body;
+mod break_even;
 mod claims;
 mod dice;
 mod direct;

@@ -12,7 +12,7 @@ use super::direct;
 use super::layer::{CacheLayer, MarksBy};
 use super::rig::SimulationRig;
 use super::tally::Tally;
-use super::workload::{NaiveBaseline, SimulatedCall, Workload, WorkloadSource};
+use super::workload::{DAY_MS, NaiveBaseline, SimulatedCall, Workload, WorkloadSource};
 use crate::serve::{self, ThreadRuntime};
 
 /// What to play.
@@ -42,6 +42,8 @@ pub(crate) struct Study {
     pub(super) workload: Workload,
     pub(super) plan: StudyPlan,
     pub(super) arms: Vec<ArmResult>,
+    /// Days that the calls are of; `None` where it is less than one.
+    pub(super) days: Option<f64>,
     /// Cost of the naive baseline in USD, where the workload has one and is played whole.
     pub(super) naive_usd: Option<f64>,
 }
@@ -96,9 +98,11 @@ pub(crate) fn study(plan: &StudyPlan, progress: impl Fn(&str)) -> Result<Study, 
         plan.seeds.max(1)
     };
     let workload = plan.source.workload();
+    let mut spans = Vec::new();
     for seed in (plan.seed..).take(usize::try_from(seeds).unwrap_or(1)) {
         let mut calls = plan.source.calls(seed);
         calls.truncate(plan.most_calls.unwrap_or(usize::MAX));
+        spans.push(calls.last().map_or(0, |call| call.at_ms));
         if let Some(model) = &plan.model {
             calls
                 .iter_mut()
@@ -113,12 +117,22 @@ pub(crate) fn study(plan: &StudyPlan, progress: impl Fn(&str)) -> Result<Study, 
     let is_whole = plan.most_calls.is_none() && plan.model.is_none();
     let naive = workload.naive.filter(|_| is_whole);
     let naive_usd = naive.map(|naive| naive_cost(&naive)).transpose()?;
+    let days = workload.days.filter(|_| plan.most_calls.is_none());
     Ok(Study {
+        days: days.or_else(|| days_of(&spans)),
         workload,
         plan: plan.clone(),
         arms,
         naive_usd,
     })
+}
+
+/// Days of the calls that were played, on average over seeds; `None` where it is less than one.
+#[expect(clippy::cast_precision_loss, reason = "figures of a report")]
+fn days_of(spans_ms: &[u64]) -> Option<f64> {
+    let sum = spans_ms.iter().sum::<u64>() as f64;
+    let days = sum / (spans_ms.len().max(1) as f64) / DAY_MS as f64;
+    (days >= 1.0).then_some(days)
 }
 
 fn runtime() -> Result<ThreadRuntime, String> {

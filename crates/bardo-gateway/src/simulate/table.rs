@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::break_even::{self, BreakEven};
 use super::claims;
 use super::figures::MeanInterval;
 use super::run::{ArmResult, Study};
@@ -163,6 +164,7 @@ pub(crate) fn words(study: &Study) -> String {
     lines.push(
         "`saved`: of the bill, against a client without cache marks; `against marks`: against a client that sets marks of 5 minutes. The extra price of writing into a cache is included. Keys of your own at the provider have no spread.".to_owned(),
     );
+    lines.extend(break_even::words(study));
     lines.push("\nAssumptions".to_owned());
     lines.extend(
         study
@@ -190,6 +192,7 @@ pub(crate) fn json(study: &Study) -> Value {
             "label": row.label,
             "bill_usd": row.bill,
             "with_spread_usd": row.with_spread,
+            "break_even": study.days.map(|days| BreakEven::of(&row, days)),
             "saved": row.saved,
             "saved_against_marks": row.saved_marked,
             "bills_usd": result.map(ArmResult::costs),
@@ -202,6 +205,7 @@ pub(crate) fn json(study: &Study) -> Value {
     json!({
         "workload": study.workload.name,
         "days": study.workload.days,
+        "played_days": study.days,
         "seed": study.plan.seed,
         "seeds": study.arms.first().map_or(0, |arm| arm.tallies.len()),
         "most_calls": study.plan.most_calls,

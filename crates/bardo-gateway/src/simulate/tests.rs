@@ -206,3 +206,34 @@ fn the_page_needs_nothing_from_elsewhere_and_the_text_names_every_row() {
     }
     assert!(text.contains("1.25") || text.contains("25 %"), "{text}");
 }
+
+#[test]
+fn what_an_agent_has_to_earn_is_its_bill_of_a_day_with_the_spread() {
+    let rows = ["direct", "relay"];
+    let study = sample(WorkloadSource::GolemMonth, 1, 60, &rows);
+    let report = json(&study);
+    let days = report["played_days"].as_f64().expect("more than a day");
+    for (id, spread) in [
+        ("direct", 0.0),
+        (
+            "relay",
+            report["spread_percent"].as_f64().expect("a number"),
+        ),
+    ] {
+        let all = report["rows"].as_array().expect("rows");
+        let row = all.iter().find(|row| row["id"] == id).expect("the row");
+        let of = |name: &str| row["break_even"][name].as_f64().expect("a number");
+        let bill = mean(&report, id) / days;
+        let needed = bill * (1.0 + spread / 100.0);
+        assert!((of("bill_usd_per_day") - bill).abs() < 1e-9, "{row}");
+        assert!((of("revenue_usd_per_day") - needed).abs() < 1e-9, "{row}");
+        assert!((of("expanding_usd_per_day") - 2.0 * needed).abs() < 1e-9);
+        let seed = of("seed_share");
+        assert!((seed - (0.10 / needed).min(1.0)).abs() < 1e-9, "{row}");
+        assert!(words(&study).contains(&format!("${needed:.3}")), "{id}");
+    }
+    // Calls of a few hours are of no day.
+    let short = sample(WorkloadSource::FaqDay, 1, 20, &["direct"]);
+    assert_eq!(json(&short)["rows"][0]["break_even"], Value::Null);
+    assert!(!words(&short).contains("Break-even"));
+}
