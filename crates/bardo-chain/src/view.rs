@@ -1,6 +1,6 @@
 //! Views of contracts, and how accounts sign.
 
-use bardo_x402::evm::{Address, SigningAccount};
+use bardo_x402::evm::{Address, SigningAccount, U256, calls};
 use serde_json::{Value, json};
 
 use crate::hex;
@@ -70,6 +70,17 @@ impl ChainReader {
             .await?;
         let balance = answers.into_iter().next().and_then(Result::ok);
         let balance = balance.as_ref().and_then(hex::wide);
+        balance.ok_or_else(|| ReadError::Unknown("the balance cannot be read".to_owned()))
+    }
+
+    /// What an account has of a token, in its smallest units.
+    ///
+    /// # Errors
+    /// When too few endpoints agree, or the contract answers no number.
+    pub async fn token_balance(&self, token: Address, account: Address) -> Result<U256, ReadError> {
+        let answers = self.views(&[(token, calls::balance_of(account))]).await?;
+        let returned = answers.into_iter().next().flatten();
+        let balance = returned.as_deref().and_then(calls::number);
         balance.ok_or_else(|| ReadError::Unknown("the balance cannot be read".to_owned()))
     }
 

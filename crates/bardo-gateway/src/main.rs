@@ -22,6 +22,7 @@ mod error;
 mod events;
 mod explain;
 mod export;
+mod funds;
 mod home;
 mod import;
 mod json_words;

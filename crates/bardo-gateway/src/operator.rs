@@ -17,6 +17,7 @@ use bardo_types::clock::Clock;
 use bardo_types::ids::{AccountId, KeyId};
 
 use crate::alerts::AlertBoard;
+use crate::funds::FundsBoard;
 use crate::series::SeriesSpans;
 use crate::usage::BadParameter;
 
@@ -36,6 +37,8 @@ pub(crate) struct Operator {
     pub(crate) series: SeriesSpans,
     /// The alerts of this process.
     pub(crate) alerts: Arc<AlertBoard>,
+    /// What pays the providers.
+    pub(crate) funds: Arc<FundsBoard>,
 }
 
 /// Why an action was not carried out.

@@ -162,6 +162,7 @@ impl Ops {
                 let backends = Backends::of(&self.edge.engine);
                 self.metrics.backends(&backends.gauges());
                 self.metrics.caches(&caches::gauges(&self.edge.engine));
+                self.metrics.funds(&self.operator.funds.gauges());
                 self.metrics.show_prompt_caches(SystemClock.now_ms());
                 self.show_sales().await;
                 text_reply(self.metrics.encode(&self.gauges().await), OPENMETRICS)
@@ -371,6 +372,7 @@ impl Ops {
             "backends": Backends::of(&self.edge.engine).json(),
             "models": snapshot.roster().listed().len(),
             "lists": lists,
+            "funds": self.operator.funds.json(),
             "circuits": self.edge.engine.circuits().iter().map(circuit).collect::<Vec<_>>(),
         })
     }

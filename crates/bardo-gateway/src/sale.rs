@@ -1,6 +1,7 @@
 //! The sale of single requests to callers without a key (x402): terms from the configuration, a
 //! chain to verify and settle on, and books for what is paid there.
 
+mod balance;
 mod chain;
 mod charges;
 mod debts;
@@ -29,6 +30,7 @@ use self::simulated::SandboxChain;
 use crate::config::Config;
 use crate::stores::ProcessStores;
 
+pub(crate) use self::balance::WalletBalance;
 pub(crate) use self::probe::ChainProbe;
 pub(crate) use self::terms::check;
 

@@ -43,8 +43,8 @@ use crate::server::{self, StopPhase};
 use crate::sink::{self, Sink};
 use crate::stores::ProcessStores;
 use crate::{
-    bankr, cache_secret, caches, last_lists, notify, ops, peers, probe, sale, simulation, stores,
-    upkeep, wallet,
+    bankr, cache_secret, caches, funds, last_lists, notify, ops, peers, probe, sale, simulation,
+    stores, upkeep, wallet,
 };
 
 /// A start waits this long for the prices of backends that callers are charged for.
@@ -162,7 +162,8 @@ fn serve(
     engine.start_settler(runtime.handle());
     peers::start(&engine, &running.edge.bus, runtime.handle());
     bankr::store_seeds(&engine, folder.path());
-    runtime.spawn(bankr::watch(Arc::clone(&engine), running.transport.clone()));
+    let world = (&loaded.config, &engine, &running.transport);
+    funds::start(&runtime, world, stores.operator());
     let pumps = Pumps::start(&running.edge, &running.transport, runtime.handle());
     let patience = runtime.block_on(async {
         let (config, transport) = (&loaded.config, &running.transport);

@@ -29,6 +29,7 @@ use crate::alerts::AlertBoard;
 use crate::cli::{CliFailure, Common, ServeArgs, environment, note};
 use crate::config::{self, CacheConfig, LimitsConfig, RawDurability, SharedConfig, StoreConfig};
 use crate::control;
+use crate::funds::FundsBoard;
 use crate::operator::{Operator, OperatorError};
 use crate::series::SeriesSpans;
 use crate::serve::runtime;
@@ -51,6 +52,8 @@ pub(crate) struct ProcessStores {
     pub(crate) series: SeriesSpans,
     /// The alerts of this process.
     alerts: Arc<AlertBoard>,
+    /// What pays the providers.
+    funds: Arc<FundsBoard>,
     /// Whether the store has answered since the process started.
     pub(crate) reached: Arc<AtomicBool>,
 }
@@ -112,6 +115,7 @@ impl ProcessStores {
             postgres: None,
             series: spans(config),
             alerts: Arc::default(),
+            funds: Arc::default(),
             reached: Arc::new(AtomicBool::new(true)),
         })
     }
@@ -129,6 +133,7 @@ impl ProcessStores {
             postgres: Some(store),
             series: spans(config),
             alerts: Arc::default(),
+            funds: Arc::default(),
             reached: Arc::default(),
         })
     }
@@ -178,6 +183,7 @@ impl ProcessStores {
             clock: Arc::new(SystemClock),
             series: self.series,
             alerts: Arc::clone(&self.alerts),
+            funds: Arc::clone(&self.funds),
         }
     }
 }

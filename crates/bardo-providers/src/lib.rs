@@ -25,5 +25,5 @@ mod venice;
 
 pub use endpoint::{BUILT_IN, BaseUrl, Endpoint, EndpointConfig, InvalidUrl};
 pub use provider::{
-    ListError, ModelList, Operation, Provider, Quarantined, UpstreamCall, provider,
+    ListError, ModelList, Operation, Provider, ProviderUsage, Quarantined, UpstreamCall, provider,
 };

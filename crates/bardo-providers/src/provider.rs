@@ -7,6 +7,7 @@ use bardo_types::secret::Secret;
 use bardo_wire::json::TopLevel;
 use bardo_wire::splice::Edit;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use serde_json::value::RawValue;
 
 pub use crate::model_list::{ListError, ModelList, Quarantined};
 
@@ -33,6 +34,15 @@ pub struct UpstreamCall<'a> {
     pub dialect: Dialect,
     /// The model as the service names it.
     pub model: &'a str,
+}
+
+/// What a key used in the last days, as its service counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProviderUsage {
+    /// The days that were counted.
+    pub days: u32,
+    /// What the requests cost.
+    pub cost: MicroUsd,
 }
 
 /// The description of one service.
@@ -109,6 +119,25 @@ pub trait Provider: Send + Sync {
     /// The credit that can still be spent, as [`Self::credit_path`] answers, rounded down to whole
     /// micro-USD; `None` where the body says nothing.
     fn read_credit(&self, body: &[u8]) -> Option<MicroUsd> {
+        let _ = body;
+        None
+    }
+
+    /// The budget of a day that is set for the account, as [`Self::credit_path`] answers; `None` where
+    /// there is none.
+    fn read_daily_budget(&self, body: &[u8]) -> Option<Box<RawValue>> {
+        let _ = body;
+        None
+    }
+
+    /// The path of what the key used in the last days; `None` where it does not tell.
+    fn usage_path(&self, days: u32) -> Option<String> {
+        let _ = days;
+        None
+    }
+
+    /// What the key used, as [`Self::usage_path`] answers; `None` where the body says nothing.
+    fn read_usage(&self, body: &[u8]) -> Option<ProviderUsage> {
         let _ = body;
         None
     }

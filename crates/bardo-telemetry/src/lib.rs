@@ -7,6 +7,7 @@
 
 mod caches;
 mod exports;
+mod funds;
 mod labels;
 mod metrics;
 mod prompt_caches;
@@ -14,5 +15,6 @@ mod sales;
 
 pub use caches::{CacheGauges, SemanticDomainGauges, SemanticGauges};
 pub use exports::ExportCounts;
+pub use funds::FundsGauge;
 pub use metrics::{BackendGauges, Gauges, LatencyGauge, Metrics};
 pub use sales::SaleGauges;

@@ -23,6 +23,7 @@ use prometheus_client::registry::{Metric, Registry};
 
 use crate::caches::CacheMetrics;
 use crate::exports::ExportMetrics;
+use crate::funds::FundsMetrics;
 use crate::labels::{
     BackendStateLabels, BoundedLabels, BuildLabels, DegradedLabels, FailedAttemptLabels,
     LatencyLabels, ListingLabels, MoneyLabels, PaymentLabels, RefusedLabels, RequestLabels,
@@ -190,6 +191,7 @@ pub struct Metrics {
     pub(crate) exports: ExportMetrics,
     pub(crate) prompt_caches: PromptCacheMetrics,
     pub(crate) sales: SaleMetrics,
+    pub(crate) funds: FundsMetrics,
 }
 
 fn family<L, M>(registry: &mut Registry, name: &str, help: &str) -> Family<L, M>
@@ -347,6 +349,7 @@ impl Metrics {
             exports: ExportMetrics::new(all),
             prompt_caches: PromptCacheMetrics::new(all),
             sales: SaleMetrics::new(all),
+            funds: FundsMetrics::new(all),
             registry,
         }
     }

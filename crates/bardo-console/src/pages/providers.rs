@@ -13,6 +13,8 @@ pub struct ProvidersPage<'a> {
     pub tiles: Vec<Tile>,
     /// The backends with their states.
     pub backends: PageTable,
+    /// What pays them.
+    pub funds: PageTable,
     /// Backends that have failed of late with a model.
     pub circuits: PageTable,
     /// Lists of models that were read.

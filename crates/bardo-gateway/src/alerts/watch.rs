@@ -10,6 +10,7 @@ use bardo_types::money::MicroUsd;
 
 use super::book::{Cause, SeenCauses};
 use super::{AlertEvent, AlertLimits};
+use crate::funds::{FundsKind, ProviderFunds};
 use crate::operator::Operator;
 use crate::series::ReportPeriod;
 
@@ -41,7 +42,7 @@ impl AlertWatch {
             (AlertEvent::StoreFailing, Some(store)),
             (AlertEvent::AccountBalanceLow, low),
             (AlertEvent::AccountDebt, rows.as_deref().map(debts)),
-            (AlertEvent::ProviderCreditLow, self.low_credit()),
+            (AlertEvent::ProviderCreditLow, Some(self.low_funds())),
             (AlertEvent::CircuitOpen, Some(self.open_circuits())),
             (AlertEvent::CacheErrorBound, Some(self.stopped_domains())),
         ]
@@ -98,15 +99,35 @@ impl AlertWatch {
         Some(low)
     }
 
-    fn low_credit(&self) -> Option<Vec<Cause>> {
-        let limit = self.limits.credit;
-        let credit = self.engine.bankr_credit()?;
-        let is_low = limit > MicroUsd::ZERO && credit < limit;
-        let cause = Cause {
-            subject: "bankr".to_owned(),
-            text: format!("the credit at bankr is {credit} USD, less than {limit} USD"),
+    /// What pays a provider and is low. While an amount is unknown, its alert stays as it was.
+    fn low_funds(&self) -> Vec<Cause> {
+        let event = AlertEvent::ProviderCreditLow;
+        let firing = self.operator.alerts.firing();
+        let rows = self.operator.funds.rows();
+        let cause = |row: &ProviderFunds| {
+            let subject = match row.kind {
+                FundsKind::Credit => row.provider.clone(),
+                FundsKind::Wallet => format!("{} wallet", row.provider),
+            };
+            let was = firing
+                .iter()
+                .find(|state| state.event == event && state.subject == subject);
+            let limit = row.needs.unwrap_or(self.limits.credit);
+            let text = match (row.is_low(limit), row.amount, row.kind) {
+                (None, ..) => was?.text.clone(),
+                (Some(true), Some(amount), FundsKind::Credit) => format!(
+                    "the credit at {} is {amount} USD, less than {limit} USD",
+                    row.provider
+                ),
+                (Some(true), Some(amount), FundsKind::Wallet) => format!(
+                    "the wallet that pays {} has {amount} USD, less than the {limit} USD that one call can cost",
+                    row.provider
+                ),
+                _ => return None,
+            };
+            Some(Cause { subject, text })
         };
-        Some(is_low.then_some(cause).into_iter().collect())
+        rows.iter().filter_map(cause).collect()
     }
 
     /// A circuit that is tried again is not closed yet.

@@ -5,7 +5,10 @@ use bardo_console::pages::{ProviderPage, ProvidersPage};
 use bardo_console::parts::{Cell, Empty, FactList, PageTable, Tile, Tone};
 use bardo_console::render;
 use bardo_engine::CircuitHealth;
+use bardo_types::calendar::rfc3339;
+use bardo_types::money::MicroUsd;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::backends::{self, time, tone};
 use super::visit::{PageProblem, PageResult, Shown, Visit};
@@ -56,6 +59,7 @@ pub(super) fn list(visit: &Visit<'_>) -> Shown {
         shell: &shell,
         tiles,
         backends: table(visit, &all),
+        funds: funds(visit),
         circuits: circuit_table(&circuits),
         lists: lists(visit),
     }))
@@ -149,6 +153,51 @@ fn circuit_table(circuits: &[CircuitHealth]) -> PageTable {
                 one.failures + one.successes
             )),
             Cell::text(wait.map_or_else(|| "–".to_owned(), |wait| format!("in {}", ms(wait)))),
+        ]);
+    }
+    table
+}
+
+/// What pays the providers. An amount that is unknown is shown as unknown.
+fn funds(visit: &Visit<'_>) -> PageTable {
+    let empty = Empty::new(
+        "No provider tells what you have there",
+        "Bankr tells its credit. A wallet that pays BlockRun is read over `payments.rpc_urls`.",
+    );
+    let headings = [
+        "Provider",
+        "Paid by",
+        "#Left",
+        "Last read",
+        "Budget of the day",
+        "#Used at the provider*",
+        "#Receipts*",
+    ];
+    let mut table = PageTable::new("Funds", &headings).empty(empty);
+    let usd = |amount: MicroUsd| format!("${amount}");
+    let dash = || "–".to_owned();
+    for row in visit.ops.operator.funds.rows() {
+        let left = match (row.amount, row.is_low(MicroUsd::ZERO)) {
+            (Some(amount), Some(true)) => Cell::badge(usd(amount), Tone::Bad),
+            (Some(amount), _) => Cell::text(usd(amount)),
+            (None, _) => Cell::badge("unknown", Tone::Warn),
+        };
+        let read = row.read_at_ms.map_or_else(dash, rfc3339);
+        let budget = row.daily_budget.as_deref().map_or("–", RawValue::get);
+        let usage = row.usage.map(|usage| {
+            let days = format!("{} days", usage.provider.days);
+            let receipts = usage.receipts.map_or_else(dash, usd);
+            (usd(usage.provider.cost), days, receipts)
+        });
+        let (used, days, receipts) = usage.unwrap_or_else(|| (dash(), String::new(), dash()));
+        table.push(vec![
+            Cell::text(&*row.provider).link(path_of(&row.provider)),
+            Cell::text(row.kind.as_str()),
+            left.note(row.error.as_deref().unwrap_or_default()),
+            Cell::text(read),
+            Cell::text(budget),
+            Cell::text(used).note(days),
+            Cell::text(receipts),
         ]);
     }
     table

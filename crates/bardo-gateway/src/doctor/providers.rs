@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bardo_providers::Endpoint;
 use bardo_providers::transport::Transport;
 use bardo_types::model::Service;
+use bardo_types::money::MicroUsd;
 use http::StatusCode;
 use http::header::DATE;
 
@@ -12,6 +13,7 @@ use super::{DoctorFinding, FindingList, FindingState, http_date};
 use crate::assemble;
 use crate::config::Config;
 use crate::refresh::{self, NoList};
+use crate::sale::WalletBalance;
 use crate::wallet;
 
 /// The time limit for a provider.
@@ -29,7 +31,7 @@ struct ProviderAnswer {
 /// Checks all backends at the same time.
 pub(super) async fn check(config: &Config, offline: bool) -> Vec<DoctorFinding> {
     let mut findings = FindingList::of("provider");
-    check_wallet(config, &mut findings);
+    let wallet = check_wallet(config, &mut findings);
     let backends = assemble::backends(config).unwrap_or_default();
     if offline {
         for backend in &backends {
@@ -42,6 +44,9 @@ pub(super) async fn check(config: &Config, offline: bool) -> Vec<DoctorFinding> 
         return findings.list;
     }
     let transport = Transport::new(config.upstream.connect_timeout.0);
+    if let Some(wallet) = wallet {
+        check_balance(config, &transport, wallet, &mut findings).await;
+    }
     let seen = backends
         .iter()
         .map(|backend| look(&transport, &backend.endpoint));
@@ -54,20 +59,20 @@ pub(super) async fn check(config: &Config, offline: bool) -> Vec<DoctorFinding> 
     findings.list
 }
 
-/// Whether something pays BlockRun, which sells per call where it has no key.
-fn check_wallet(config: &Config, findings: &mut FindingList) {
-    let Some(blockrun) = &config.providers.blockrun else {
-        return;
-    };
+/// Whether something pays BlockRun, which sells per call where it has no key. Answers the wallet's
+/// address and its largest payment.
+fn check_wallet(config: &Config, findings: &mut FindingList) -> Option<(String, MicroUsd)> {
+    let blockrun = config.providers.blockrun.as_ref()?;
     let has_key = blockrun.api_key.as_ref().is_some_and(|key| !key.is_empty());
     match wallet::open(Some(blockrun), None) {
         Ok(Some(wallet)) => {
             let (address, caps) = (wallet.address(), wallet.caps());
             let text = format!(
-                "{address} pays each call: at most {} USD for one and {} USD in a day; its balance is not read",
+                "{address} pays each call: at most {} USD for one and {} USD in a day",
                 caps.call, caps.day
             );
             findings.add(FindingState::Ok, "the wallet of blockrun", text);
+            return Some((address, caps.call));
         }
         Ok(None) if !has_key => {
             let text = "it has neither a key nor a wallet, so every call ends in 402";
@@ -76,6 +81,35 @@ fn check_wallet(config: &Config, findings: &mut FindingList) {
         }
         Ok(None) => {}
         Err(reason) => findings.add(FindingState::Problem, "the wallet of blockrun", reason),
+    }
+    None
+}
+
+/// Whether the wallet has as much as one call can cost.
+async fn check_balance(
+    config: &Config,
+    transport: &Transport,
+    (address, call): (String, MicroUsd),
+    findings: &mut FindingList,
+) {
+    const NAME: &str = "balance of the wallet";
+    let read = match WalletBalance::open(config, transport, &address) {
+        Ok(balance) => balance.read().await,
+        Err(reason) => Err(reason),
+    };
+    match read {
+        Ok(amount) if amount < call => {
+            let text = format!(
+                "{address} has {amount} USDC, less than the {call} USD that one call can cost"
+            );
+            findings.add(FindingState::Warning, NAME, text);
+            findings.mend("send USDC on the network of `providers.blockrun.wallet_network` to it");
+        }
+        Ok(amount) => findings.add(FindingState::Ok, NAME, format!("{amount} USDC")),
+        Err(reason) => {
+            findings.add(FindingState::Unknown, NAME, reason);
+            findings.mend("set `payments.rpc_urls` to JSON-RPC endpoints of the wallet's network");
+        }
     }
 }
 

@@ -15,6 +15,7 @@ mod new_keys;
 mod openrouter;
 mod own_bill;
 mod play_money;
+mod provider_funds;
 mod provider_payment;
 mod refusals;
 mod spend;
