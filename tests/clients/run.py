@@ -21,7 +21,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from harness import browser, buying, clients, evidence, install, money, openapi, paying, prometheus, report, routing, sales, services, telemetry  # noqa: E402
+from harness import browser, buying, clients, evidence, install, money, openapi, paying, prometheus, proxy_sales, report, routing, sales, services, telemetry  # noqa: E402
 
 
 def options() -> argparse.Namespace:
@@ -39,7 +39,7 @@ def options() -> argparse.Namespace:
 
 
 def chosen(stage: str) -> list:
-    suites = [clients, money, paying, sales, buying, routing, browser, openapi, prometheus, telemetry]
+    suites = [clients, money, paying, sales, proxy_sales, buying, routing, browser, openapi, prometheus, telemetry]
     every = [client for suite in suites for client in suite.CLIENTS]
     return [client for client in every if stage in ("all", client.stage)]
 

@@ -103,6 +103,8 @@ class Till:
         moved = self.chain.transfers(cell["payer"], self.payee)
         if units <= 0 or moved != [(payment["transaction"], units)]:
             out.append(f"the payment: {payment}; on the chain: {moved}")
+        if told.get("counted", units) != units:
+            out.append(f"the payer counts {told['counted']}, {units} were settled")
         left = self.chain.balance(cell["payer"])
         if left != RICH - units:
             out.append(f"the payer has {left}, {units} were settled")
