@@ -11,7 +11,7 @@ use http::header::DATE;
 
 use super::{DoctorFinding, FindingList, FindingState, http_date};
 use crate::assemble;
-use crate::config::Config;
+use crate::config::{Config, RawPaymentScheme};
 use crate::refresh::{self, NoList};
 use crate::sale::WalletBalance;
 use crate::wallet;
@@ -93,9 +93,18 @@ async fn check_balance(
     findings: &mut FindingList,
 ) {
     const NAME: &str = "balance of the wallet";
-    let read = match WalletBalance::open(config, transport, &address) {
+    let balance = WalletBalance::open(config, transport, &address);
+    let pays_ceilings = config
+        .providers
+        .blockrun
+        .as_ref()
+        .is_some_and(|blockrun| matches!(blockrun.wallet_scheme, Some(RawPaymentScheme::Upto)));
+    if pays_ceilings && let Ok(balance) = &balance {
+        check_permit2(balance, call, findings).await;
+    }
+    let read = match &balance {
         Ok(balance) => balance.read().await,
-        Err(reason) => Err(reason),
+        Err(reason) => Err(reason.clone()),
     };
     match read {
         Ok(amount) if amount < call => {
@@ -110,6 +119,23 @@ async fn check_balance(
             findings.add(FindingState::Unknown, NAME, reason);
             findings.mend("set `payments.rpc_urls` to JSON-RPC endpoints of the wallet's network");
         }
+    }
+}
+
+/// Whether Permit2 may move a ceiling as large as one call can cost; if not, the wallet cannot pay by
+/// `upto`.
+async fn check_permit2(balance: &WalletBalance, call: MicroUsd, findings: &mut FindingList) {
+    const NAME: &str = "Permit2 of the wallet";
+    match balance.permit2().await {
+        Ok(allowed) if allowed < call => {
+            let text = format!(
+                "it may move {allowed} USD, less than the {call} USD that one call can cost, so `upto` fails"
+            );
+            findings.add(FindingState::Warning, NAME, text);
+            findings.mend("approve Permit2 on the network of the wallet, or set `providers.blockrun.wallet_scheme: exact`");
+        }
+        Ok(_) => findings.add(FindingState::Ok, NAME, "it may move what one call can cost"),
+        Err(reason) => findings.add(FindingState::Unknown, NAME, reason),
     }
 }
 

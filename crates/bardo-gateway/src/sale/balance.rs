@@ -3,7 +3,8 @@
 use bardo_chain::ChainReader;
 use bardo_providers::transport::Transport;
 use bardo_types::money::MicroUsd;
-use bardo_x402::evm::Address;
+use bardo_x402::authorization::PERMIT2;
+use bardo_x402::evm::{Address, U256, calls};
 use bardo_x402::token::{PaymentToken, TokenAmount};
 
 use super::chain;
@@ -59,7 +60,26 @@ impl WalletBalance {
             .reader
             .token_balance(self.token.address(), self.account);
         let units = read.await.map_err(|error| error.to_string())?;
-        // More than a number of 64 bits is no balance that a cap would notice.
-        Ok(u64::try_from(units).map_or(MicroUsd::MAX, |units| TokenAmount::new(units).to_usd()))
+        Ok(usd(units))
     }
+
+    /// Reads what Permit2 may move, which payments by `upto` need.
+    ///
+    /// # Errors
+    /// Why it is unknown.
+    pub(crate) async fn permit2(&self) -> Result<MicroUsd, String> {
+        let call = calls::allowance(self.account, PERMIT2);
+        let read = self.reader.views(&[(self.token.address(), call)]).await;
+        let returned = read.map_err(|error| error.to_string())?;
+        let units = returned.into_iter().next().flatten();
+        let units = units.as_deref().and_then(calls::number);
+        units
+            .map(usd)
+            .ok_or_else(|| "the approval cannot be read".to_owned())
+    }
+}
+
+/// More than a number of 64 bits is above every cap.
+fn usd(units: U256) -> MicroUsd {
+    u64::try_from(units).map_or(MicroUsd::MAX, |units| TokenAmount::new(units).to_usd())
 }

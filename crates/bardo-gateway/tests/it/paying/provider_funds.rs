@@ -143,9 +143,13 @@ fn the_doctor_reads_the_wallet() {
     let balance = Arc::new(AtomicU64::new(0));
     let chain = chain(&balance);
     let folder = Folder::new();
-    let settings = with_wallet(&sandbox, endpoints(&chain)).to_string();
-    let file = folder.write("wallet.yaml", &settings);
-    let look = || {
+    let settings = with(
+        with_wallet(&sandbox, endpoints(&chain)),
+        "providers.blockrun",
+        json!({ "wallet_scheme": "upto" }),
+    );
+    let file = folder.write("wallet.yaml", &settings.to_string());
+    let look = |subject: &str| {
         let mut doctor = command(&folder);
         doctor.args(["doctor", "--json", "--config"]).arg(&file);
         let out = doctor.output().expect("it runs").stdout;
@@ -154,7 +158,7 @@ fn the_doctor_reads_the_wallet() {
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
         findings
-            .find(|one| one["subject"] == "balance of the wallet")
+            .find(|one| one["subject"] == subject)
             .expect("a finding")
     };
     for (amount, state, part) in [
@@ -163,7 +167,10 @@ fn the_doctor_reads_the_wallet() {
         (SILENT, "unknown", ""),
     ] {
         balance.store(amount, Ordering::Relaxed);
-        let told = look();
+        // This chain says one number for the balance and for the approval.
+        let approval = look("Permit2 of the wallet");
+        assert_eq!(approval["state"], state, "{approval}");
+        let told = look("balance of the wallet");
         assert_eq!(told["state"], state, "{told}");
         assert!(told["text"].to_string().contains(part), "{told}");
     }
