@@ -142,21 +142,21 @@ impl OfferPayer {
         let nonce = B256::from(nonce);
         let desk = self.permit2.as_deref();
         let desk = desk.filter(|_| chosen.method() != TransferMethod::Exact);
-        let approval = match desk {
-            Some(desk) => desk.approve(&chosen, nonce.into()).await?,
-            None => Permit2Approval::Standing,
+        let (approval, hold) = match desk {
+            Some(desk) => {
+                let (approval, hold) = desk.approve(&chosen, nonce.into()).await?;
+                (approval, Some(hold))
+            }
+            None => (Permit2Approval::Standing, None),
         };
         let now_s = now_s();
         let signed = chosen.sign(&self.signer, nonce, approval, now_s);
         let ends_s = signed.ends_s;
-        let counted = self.counted(signed, &chosen, now_s).await;
-        if let Some(desk) = desk {
-            match &counted {
-                Ok(_) => desk.ends(nonce.into(), ends_s),
-                Err(_) => desk.forget(nonce.into()),
-            }
+        let counted = self.counted(signed, &chosen, now_s).await?;
+        if let Some(hold) = hold {
+            hold.keep(ends_s);
         }
-        counted
+        Ok(counted)
     }
 
     /// Takes an offer without signing it.

@@ -67,8 +67,8 @@ impl Permit2Desk {
         self.account
     }
 
-    /// How Permit2 may take this payment, which is on its way from now on. A permit is signed where
-    /// the seller sends it.
+    /// How Permit2 may take this payment, which is on its way from now on, unless the hold is dropped.
+    /// A permit is signed where the seller sends it.
     ///
     /// # Errors
     /// When Permit2 may not take it, or nobody says so.
@@ -76,7 +76,7 @@ impl Permit2Desk {
         &self,
         chosen: &ChosenOffer,
         nonce: U256,
-    ) -> Result<Permit2Approval, ApprovalRefusal> {
+    ) -> Result<(Permit2Approval, ApprovalHold<'_>), ApprovalRefusal> {
         let _turn = self.deciding.lock().await;
         let failed = *self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         if failed.is_some_and(|at| at.elapsed() < RPC_PAUSE) {
@@ -99,7 +99,7 @@ impl Permit2Desk {
             has_permit: approval != Permit2Approval::Standing,
             refused: false,
         });
-        Ok(approval)
+        Ok((approval, ApprovalHold { desk: self, nonce }))
     }
 
     /// The newest block, the approval, and the nonce of the next permit where the seller sends one.
@@ -160,11 +160,6 @@ impl Permit2Desk {
         self.open().iter().filter(is_counted).cloned().collect()
     }
 
-    /// Notes the deadline that was signed.
-    pub(crate) fn ends(&self, nonce: U256, ends_s: u64) {
-        self.change(nonce, |payment| payment.ends_s = ends_s);
-    }
-
     /// Notes that the seller refused a payment, or has it again. One that is refused takes no room
     /// from others.
     pub(crate) fn refused(&self, nonce: U256, refused: bool) {
@@ -191,5 +186,62 @@ impl Permit2Desk {
 
     fn open(&self) -> MutexGuard<'_, Vec<Permit2Payment>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Room for a payment that is not sent yet. Dropped, for example because the client left, it gives
+/// the room back.
+pub(crate) struct ApprovalHold<'a> {
+    desk: &'a Permit2Desk,
+    nonce: U256,
+}
+
+impl ApprovalHold<'_> {
+    /// The payment is about to be sent, and can settle until this second in Unix time.
+    pub(crate) fn keep(self, ends_s: u64) {
+        self.desk
+            .change(self.nonce, |payment| payment.ends_s = ends_s);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for ApprovalHold<'_> {
+    fn drop(&mut self) {
+        self.desk.forget(self.nonce);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payment_that_is_not_sent_gives_its_room_back() {
+        let chain = WalletReader::new("http://127.0.0.1:9").unwrap();
+        let desk = Permit2Desk::new(chain, Address::ZERO);
+        for (nonce, is_sent) in [(1, true), (2, false)] {
+            let nonce = U256::from(nonce);
+            desk.open().push(Permit2Payment {
+                nonce,
+                token: PaymentToken::usdc_on_base(),
+                payee: Address::ZERO,
+                amount: U256::from(1),
+                ends_s: 0,
+                block: 1,
+                has_permit: true,
+                refused: false,
+            });
+            let hold = ApprovalHold { desk: &desk, nonce };
+            if is_sent {
+                hold.keep(u64::MAX);
+            } else {
+                drop(hold);
+            }
+            assert_eq!(desk.find(nonce).is_some(), is_sent);
+        }
+        let token = PaymentToken::usdc_on_base();
+        assert_eq!(desk.on_their_way(&token).len(), 1);
+        desk.refused(U256::from(1), true);
+        assert!(desk.on_their_way(&token).is_empty());
     }
 }
