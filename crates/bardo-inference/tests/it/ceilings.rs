@@ -1,10 +1,9 @@
 //! Payments with a ceiling (`upto`): when they are signed, and what counts.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bardo_x402::evm::U256;
 use bardo_x402::wire::encode_header;
 use serde_json::{Value, json};
 
@@ -169,23 +168,17 @@ fn a_late_settlement_and_a_fixed_price_keep_their_amount() {
 
 #[test]
 fn the_chain_says_what_a_stream_took() {
-    let state = Arc::new(Mutex::new(ChainState {
-        id: 8453,
-        allowance: 1 << 40,
-        settled: Vec::new(),
-    }));
+    let state = ChainState::of_base(1 << 40);
     let chain = seller::chain_of(Arc::clone(&state));
     let settled = Arc::clone(&state);
     let seller = ScriptedSeller::new(move |request| {
         let Some(paid) = payment(request) else {
             return offer(&[entry("upto", "90000")]);
         };
-        let nonce = paid["payload"]["permit2Authorization"]["nonce"].as_str();
-        let nonce = U256::from_str_radix(nonce.unwrap(), 10).unwrap();
         let mut state = settled.lock().unwrap();
         // Another payment to the seller has the same log.
         state.settled.push(("22".repeat(32), 777));
-        state.settled.push((format!("{nonce:064x}"), 1234));
+        state.settle(&paid, 1234);
         seller::at_once(vec!["data: {}\n\n".into(), "data: [DONE]\n\n".into()])
     });
     let home = tempfile::tempdir().unwrap();
@@ -373,4 +366,25 @@ fn a_ceiling_in_version_1_or_for_another_host_is_never_signed() {
         assert_eq!(answer.status(), 402, "{}", answer.text());
         assert!(seller.payments().is_empty());
     }
+}
+
+#[test]
+fn a_ceiling_waits_for_the_permit_before_it_where_no_price_is_fixed() {
+    let state = ChainState::of_base(0);
+    let chain = seller::chain_of(Arc::clone(&state));
+    let seller = ScriptedSeller::new(move |request| {
+        let Some(paid) = payment(request) else {
+            return sponsored_offer(&[entry("upto", "90000")]);
+        };
+        let mut state = state.lock().unwrap();
+        state.settle(&paid, 1234);
+        state.unseen = 2;
+        seller::answer()
+    });
+    let proxy = ServedProxy::new(&seller, &["--rpc", &address(&chain)]);
+    for text in ["Hello", "More"] {
+        let answer = proxy.ask("/v1/chat/completions", &chat(text));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+    }
+    assert_eq!(schemes(&seller), ["upto", "upto"]);
 }

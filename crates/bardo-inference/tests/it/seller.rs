@@ -233,22 +233,42 @@ pub(crate) struct ChainState {
     pub(crate) allowance: u64,
     /// Payments by Permit2 that are settled: their nonces in hexadecimal digits, and what they moved.
     pub(crate) settled: Vec<(String, u64)>,
+    /// How often the chain is asked before it shows any settlement.
+    pub(crate) unseen: u64,
+}
+
+impl ChainState {
+    /// A chain of Base without settlements.
+    pub(crate) fn of_base(allowance: u64) -> Arc<Mutex<Self>> {
+        Arc::new(Mutex::new(Self {
+            id: 8453,
+            allowance,
+            settled: Vec::new(),
+            unseen: 0,
+        }))
+    }
+
+    /// Settles a payment by Permit2.
+    pub(crate) fn settle(&mut self, paid: &Value, moved: u64) {
+        let nonce = paid["payload"]["permit2Authorization"]["nonce"].as_str();
+        let nonce = bardo_x402::evm::U256::from_str_radix(nonce.expect("a nonce"), 10);
+        let nonce = nonce.expect("a number");
+        self.settled.push((format!("{nonce:064x}"), moved));
+    }
 }
 
 /// A JSON-RPC server of a chain with what Permit2 may take, and 7 as the nonce of every permit.
 pub(crate) fn chain(id: u64, allowance: u64) -> ScriptedSeller {
-    chain_of(Arc::new(Mutex::new(ChainState {
-        id,
-        allowance,
-        settled: Vec::new(),
-    })))
+    let state = ChainState::of_base(allowance);
+    state.lock().expect("the state").id = id;
+    chain_of(state)
 }
 
 /// A JSON-RPC server of a chain whose state the test changes.
 pub(crate) fn chain_of(state: Arc<Mutex<ChainState>>) -> ScriptedSeller {
     ScriptedSeller::new(move |request| {
         let call = request.json();
-        let state = state.lock().expect("the state");
+        let mut state = state.lock().expect("the state");
         let data = call.pointer("/params/0/data").and_then(Value::as_str);
         let result = match (call["method"].as_str(), data) {
             (Some("eth_chainId"), _) => json!(format!("{:#x}", state.id)),
@@ -259,7 +279,7 @@ pub(crate) fn chain_of(state: Arc<Mutex<ChainState>>) -> ScriptedSeller {
                 json!({ "input": format!("0x016c1748{}", &hash[2..]) })
             }
             (_, Some(data)) if data.starts_with("0x7ecebe00") => json!("0x7"),
-            (_, Some(data)) if data.starts_with("0x4fe02b44") => json!(bitmap(&state, data)),
+            (_, Some(data)) if data.starts_with("0x4fe02b44") => json!(bitmap(&mut state, data)),
             _ => json!(format!("{:#x}", state.allowance)),
         };
         SellerReply::json(200, &json!({ "jsonrpc": "2.0", "id": 1, "result": result }))
@@ -272,8 +292,12 @@ fn transfer((nonce, moved): &(String, u64)) -> Value {
 }
 
 /// The nonces of Permit2 that are used, among the 256 that were asked for.
-fn bitmap(state: &ChainState, data: &str) -> String {
+fn bitmap(state: &mut ChainState, data: &str) -> String {
     use bardo_x402::evm::U256;
+    if state.unseen > 0 {
+        state.unseen -= 1;
+        return "0x0".to_owned();
+    }
     let word = U256::from_str_radix(&data[74..], 16).expect("a word");
     let used = state.settled.iter().map(|(nonce, _)| {
         let nonce = U256::from_str_radix(nonce, 16).expect("a nonce");
