@@ -6,6 +6,7 @@ mod health;
 mod identity;
 mod replies;
 mod sale;
+mod venice;
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -52,7 +53,8 @@ use crate::reply::{Behind, ReplyBody};
 use crate::request_id;
 use crate::route::{ApiRoute, ReadRoute, percent_decoded, route};
 use crate::sale::Sale;
-use crate::venice;
+use crate::venice::VeniceFeed;
+use crate::venice::tokens::StreamTokens;
 
 /// Limits towards callers; replaced as a whole by a reload.
 #[derive(Debug, Clone)]
@@ -92,6 +94,10 @@ pub(crate) struct Edge {
     pub(crate) counters: Arc<dyn LimitStore>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) bus: Bus,
+    /// The latest calls of Venice.
+    pub(crate) venice: Arc<VeniceFeed>,
+    /// Tokens that open its stream.
+    pub(crate) stream_tokens: StreamTokens,
     pub(crate) bodies: BodyBudget,
     /// The sale of single requests, where the operator opened it.
     pub(crate) sale: Option<Arc<Sale>>,
@@ -191,6 +197,7 @@ impl Edge {
             ApiRoute::LinkAgent => self.link_agent(caller, head, body).await,
             ApiRoute::Deposit => self.deposit(caller, head, body).await,
             ApiRoute::Payment(id) => self.payment(&id).await,
+            ApiRoute::Venice(found) => self.venice(caller, found, head).await,
             ApiRoute::Health => Ok(self.health()),
             ApiRoute::OpenApi => Ok(whole(openapi::public().into())),
             ApiRoute::ChangeCaps => self.change_caps(caller, &head.headers, body).await,
@@ -246,7 +253,6 @@ impl Edge {
             ReadRoute::Caps => {
                 account::caps::show(keys, ledger, &principal, now_ms, &snapshot.router).await?
             }
-            ReadRoute::Venice => venice::status(snapshot.roster()),
             ReadRoute::Cache => {
                 let account = Some(&principal.account);
                 caches::all_figures(&self.operator, self.engine.cache(), account).await

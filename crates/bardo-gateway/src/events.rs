@@ -154,7 +154,7 @@ impl Bus {
                 }
             },
         );
-        Feed(Box::pin(next))
+        Feed::of(next)
     }
 }
 
@@ -162,6 +162,11 @@ impl Bus {
 pub(crate) struct Feed(Pin<Box<dyn Stream<Item = Bytes> + Send>>);
 
 impl Feed {
+    /// A feed of events that are written already.
+    pub(crate) fn of(events: impl Stream<Item = Bytes> + Send + 'static) -> Self {
+        Self(Box::pin(events))
+    }
+
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.0.as_mut().poll_next(cx)
     }

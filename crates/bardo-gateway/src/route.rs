@@ -34,6 +34,8 @@ pub(crate) enum ApiRoute {
     Deposit,
     /// The state of one payment.
     Payment(String),
+    /// An endpoint below `/venice`.
+    Venice(VeniceRoute),
     /// Alive, ready, or both.
     Health,
     /// The description of this listener.
@@ -61,10 +63,25 @@ pub(crate) enum ReadRoute {
     Cache,
     /// The feed of events.
     Events,
-    /// What is known of the models of Venice.
-    Venice,
     /// The receipt of one request.
     Receipt(String),
+}
+
+/// An endpoint below `/venice`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum VeniceRoute {
+    /// What is known of Venice, and sums over the caller's calls there.
+    Status,
+    /// The caller's latest calls.
+    Telemetry,
+    /// The evidence of calls of models in a TEE.
+    Attestations,
+    /// The caller's calls as they happen.
+    Stream,
+    /// A token that opens a stream.
+    StreamToken,
+    /// A file of the page, by its path below `/venice`.
+    Page(String),
 }
 
 /// The path below the version: `/v1/v1/messages/`, `/anthropic/v1/messages` and `/messages` all
@@ -124,8 +141,10 @@ pub(crate) fn route(method: &Method, path: &str) -> ApiRoute {
         "openapi.json" if is_read(method) => ApiRoute::OpenApi,
         "health/live" | "health/ready" | "healthz" | "health" | "health/liveliness"
         | "health/readiness" => ApiRoute::Health,
-        "venice/status" if is_read(method) => ApiRoute::Read(ReadRoute::Venice),
-        "venice/status" => ApiRoute::WrongMethod("GET"),
+        "venice/stream-token" if method == Method::POST => {
+            ApiRoute::Venice(VeniceRoute::StreamToken)
+        }
+        "venice/stream-token" => ApiRoute::WrongMethod("POST"),
         "balance" if is_read(method) => ApiRoute::Read(ReadRoute::Balance),
         "usage" if is_read(method) => ApiRoute::Read(ReadRoute::Usage),
         "events" if is_read(method) => ApiRoute::Read(ReadRoute::Events),
@@ -146,12 +165,26 @@ fn named(method: &Method, stem: &str) -> ApiRoute {
         Some(("models", name)) => (name, |name| ApiRoute::Read(ReadRoute::Model(name))),
         Some(("receipts", name)) => (name, |name| ApiRoute::Read(ReadRoute::Receipt(name))),
         Some(("payments", name)) => (name, ApiRoute::Payment),
+        Some(("venice", name)) => (name, |name| ApiRoute::Venice(below_venice(name))),
+        None if stem == "venice" && is_read(method) => {
+            return ApiRoute::Venice(VeniceRoute::Page(String::new()));
+        }
         _ => return ApiRoute::Unknown,
     };
     if is_read(method) && !name.is_empty() {
         found(percent_decoded(name))
     } else {
         ApiRoute::WrongMethod("GET")
+    }
+}
+
+fn below_venice(name: String) -> VeniceRoute {
+    match &*name {
+        "status" => VeniceRoute::Status,
+        "telemetry" => VeniceRoute::Telemetry,
+        "attestations" => VeniceRoute::Attestations,
+        "stream" => VeniceRoute::Stream,
+        _ => VeniceRoute::Page(name),
     }
 }
 

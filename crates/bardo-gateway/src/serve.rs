@@ -1,5 +1,6 @@
 //! `bardo-gateway serve`: from the command line to a running gateway, and down again.
 
+mod handler;
 mod logging;
 mod runtime;
 mod signals;
@@ -9,18 +10,18 @@ mod start_only;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
-use bardo_engine::{AnswerCache, Engine, Principal, Services, Snapshot};
+use bardo_engine::Engine;
 use bardo_providers::transport::Transport;
 use bardo_router::Catalog;
-use bardo_telemetry::Metrics;
 use bardo_types::clock::{Clock as _, SystemClock};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use self::handler::{edge, policy};
 use self::logging::start_logging;
 pub(crate) use self::runtime::{ThreadRuntime, runtime};
 use self::signals::{Signals, quit};
@@ -28,23 +29,20 @@ use self::start::{Announced, Listeners, announce, load};
 pub(crate) use self::start::{known_clients, no_provider};
 use self::start_only::StartOnly;
 use crate::assemble::{self, AssembledBackend, LiveLists};
-use crate::auth::{Credentials, Gatekeeper, Privy, StaticKeys, StoredKeys};
-use crate::body::BodyBudget;
+use crate::auth::StoredKeys;
 use crate::cli::{CliFailure, ServeArgs, environment};
 use crate::config::{self, Config, Loaded};
 use crate::console::Console;
-use crate::cors::Cors;
-use crate::edge::{Edge, EdgeLimits, EdgePolicy};
-use crate::events::{Bus, OwnerMessages};
-use crate::export::{Exports, Pumps};
+use crate::edge::Edge;
+use crate::export::Pumps;
 use crate::ops::{Ops, Status};
 use crate::refresh::{self, Fetched};
 use crate::server::{self, StopPhase};
-use crate::sink::{self, Sink};
+use crate::sink;
 use crate::stores::ProcessStores;
 use crate::{
-    bankr, cache_secret, caches, funds, last_lists, notify, ops, peers, probe, sale, simulation,
-    stores, upkeep, wallet,
+    bankr, cache_secret, funds, last_lists, notify, ops, peers, probe, sale, simulation, stores,
+    upkeep,
 };
 
 /// A start waits this long for the prices of backends that callers are charged for.
@@ -212,117 +210,6 @@ fn workers(configured: usize) -> usize {
     }
 }
 
-/// Builds the handler of the data listener.
-fn edge(
-    loaded: &Loaded,
-    stores: &ProcessStores,
-    stored: &StoredKeys,
-    (mut snapshot, folder): (Snapshot, &std::path::Path),
-    transport: &Transport,
-) -> Result<Arc<Edge>, String> {
-    if let Some(wallet) = wallet::open(loaded.config.providers.blockrun.as_ref(), Some(folder))? {
-        tracing::info!(
-            address = wallet.address(),
-            "BlockRun is paid per call by the wallet"
-        );
-        snapshot.wallet = Some(wallet);
-    }
-    let sandbox = snapshot.sandbox;
-    let policy = policy(&loaded.config, stored.clone(), transport)?;
-    let (metrics, bus) = (Arc::new(Metrics::new()), Bus::default());
-    let counters = stores::limits(&loaded.config.limits)?;
-    let exports = Exports::open(&loaded.config.telemetry, &metrics)?;
-    let cache = AnswerCache::new(
-        snapshot.cache.limits,
-        caches::sealer,
-        stores::shared_answers(&loaded.config.cache)?,
-    );
-    let sale = sale::open(&loaded.config, stores, transport, sandbox)?;
-    let holds: Arc<dyn bardo_ledger::Holds> = match &sale {
-        Some((sale, _)) => Arc::clone(&sale.holds) as Arc<dyn bardo_ledger::Holds>,
-        None => Arc::<dyn bardo_ledger::Ledger>::clone(&stores.ledger),
-    };
-    let services = Services {
-        ledger: Some(holds),
-        limits: Arc::clone(&counters),
-        clock: Arc::new(SystemClock),
-        sink: Arc::new(Sink {
-            exports: exports.clone(),
-            metrics: Arc::clone(&metrics),
-            bus: bus.clone(),
-            owners: OwnerMessages::default(),
-        }),
-    };
-    crate::vector_store::share(&cache, &loaded.config.cache, transport)?;
-    let mut engine = Engine::new(snapshot, transport.clone(), services).with_cache(cache);
-    if let Some(shared) = stores::shared_values(&loaded.config.shared)? {
-        engine = engine.with_shared(shared);
-    }
-    let sale = match sale {
-        Some((sale, offers)) => {
-            engine = engine.with_offers(Box::new(offers));
-            Some(Arc::new(sale))
-        }
-        None => None,
-    };
-    #[cfg(feature = "embedder")]
-    let (engine, embedder) = crate::embedding::share(engine, &loaded.config.cache.semantic);
-    Ok(Arc::new(Edge {
-        #[cfg(feature = "embedder")]
-        embedder,
-        bodies: BodyBudget::default(),
-        engine: Arc::new(engine),
-        policy: ArcSwap::from_pointee(policy),
-        draining: AtomicBool::new(false),
-        refresh_lists: tokio::sync::Notify::new(),
-        store_reached: Arc::clone(&stores.reached),
-        operator: stores.operator(),
-        counters,
-        metrics,
-        bus,
-        sale,
-        exports,
-    }))
-}
-
-fn policy(
-    config: &Config,
-    stored: StoredKeys,
-    transport: &Transport,
-) -> Result<EdgePolicy, String> {
-    let keys = &config.auth.keys;
-    let fixed = keys
-        .iter()
-        .filter_map(|key| Some((Principal::owner(&key.id).ok()?, &key.key)));
-    let privy = config
-        .auth
-        .privy
-        .as_ref()
-        .map(|privy| Privy::new(privy, transport.clone(), Instant::now()))
-        .transpose()?;
-    let credentials = Credentials {
-        fixed: StaticKeys::new(fixed),
-        stored: Some(stored),
-        privy,
-        is_loopback: config.server.listen.ip().is_loopback(),
-        sells: config.payments.enabled,
-        origins: config.server.cors.origins.clone(),
-    };
-    Ok(EdgePolicy {
-        limits: EdgeLimits {
-            max_body: config.server.max_body.0,
-            max_bodies: config.server.max_bodies.0,
-            max_header: config.server.max_header.0,
-            read_timeout: config.server.read_timeout.0,
-            write_timeout: config.server.write_timeout.0,
-            heartbeat: config.server.heartbeat.0,
-        },
-        cors: Cors::new(&config.server.cors.origins),
-        gate: Gatekeeper::new(credentials),
-        propagates: config.telemetry.propagate,
-    })
-}
-
 fn hash(loaded: &Loaded) -> String {
     let digest = Sha256::digest(loaded.layers.merged().to_string().as_bytes());
     digest
@@ -466,6 +353,7 @@ impl ProcessState {
         self.edge.draining.store(true, Ordering::Relaxed);
         self.edge.engine.stop_keepalive();
         self.edge.bus.close();
+        self.edge.venice.close();
         let _ = stop.send(StopPhase::Drain);
         tracing::info!("draining: open requests finish first; a second signal stops at once");
         let patience = tokio::select! {

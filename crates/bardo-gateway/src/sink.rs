@@ -20,12 +20,14 @@ use serde_json::{Value, json};
 use crate::caches;
 use crate::events::{Bus, Event, OwnerMessages, outcome, started, told};
 use crate::export::Exports;
+use crate::venice::VeniceFeed;
 
 /// Logs, counts and tells.
 pub(crate) struct Sink {
     pub(crate) exports: Option<Arc<Exports>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) bus: Bus,
+    pub(crate) venice: Arc<VeniceFeed>,
     pub(crate) owners: OwnerMessages,
 }
 
@@ -35,6 +37,7 @@ impl EventSink for Sink {
         if let Some(exports) = &self.exports {
             exports.take(receipt);
         }
+        self.venice.take(receipt);
         log(receipt);
         let message = self.owners.of(receipt, owner_message);
         if let Some(message) = &message {

@@ -1,4 +1,13 @@
-//! Facts about the models of Venice: what its list promises, and what the gateway does not verify.
+//! Facts about the models of Venice: what its list promises, and what the gateway does not verify;
+//! and the latest calls of Venice, by account.
+
+mod feed;
+pub(crate) mod page;
+mod record;
+pub(crate) mod summary;
+pub(crate) mod tokens;
+
+pub(crate) use self::feed::{RECORDS_MAX, VeniceFeed};
 
 use bardo_router::Roster;
 use bardo_types::feature::Feature;
@@ -17,6 +26,26 @@ pub(crate) fn privacy(entry: &ModelEntry) -> &'static str {
         SecurityClass::Private => "private",
         SecurityClass::Standard => "anonymized",
     }
+}
+
+/// The tier of a model of Venice in its telemetry: `anonymized`, `private`, `tee` or `e2e`; `None`
+/// where Venice does not list the model any more.
+pub(crate) fn tier_of(roster: &Roster, model: &str) -> Option<&'static str> {
+    let candidates = roster.resolve(model).unwrap_or_default();
+    let of_venice = candidates.iter().find(|one| {
+        let backend = roster.backends().get(one.backend);
+        backend.is_some_and(|backend| backend.service == Service::Venice)
+    })?;
+    Some(match privacy(&of_venice.entry) {
+        "e2ee_listed" => "e2e",
+        "tee_listed" => "tee",
+        other => other,
+    })
+}
+
+/// Whether attested hardware is claimed for a tier.
+pub(crate) fn is_attested(tier: &str) -> bool {
+    matches!(tier, "tee" | "e2e")
 }
 
 /// The names of the backends of Venice.

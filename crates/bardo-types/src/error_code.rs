@@ -89,6 +89,8 @@ error_codes! {
     NoRoute = "no_route", 404, NotFound;
     /// The request takes a stored answer alone, and none is stored.
     NotCached = "not_cached", 412, BadRequest;
+    /// The endpoint is about a provider that is not configured.
+    NotConfigured = "not_configured", 503, Overloaded;
     /// No backend of the model supports the operation, such as embeddings.
     OperationUnavailable = "operation_unavailable", 400, BadRequest;
     /// An answer was served, and its payment could not be settled.

@@ -57,4 +57,29 @@ impl Problem {
         let code = ErrorCode::UnknownEndpoint;
         Self::new(code, message).told_as(code.as_str())
     }
+
+    /// An endpoint is about Venice, and no backend of it is configured.
+    pub(crate) fn no_venice() -> Self {
+        let message = "Venice is not configured, so there are no calls to show; set `providers.venice.api_key`";
+        Self::new(ErrorCode::NotConfigured, message).for_good()
+    }
+
+    /// The token of a stream is unknown, expired, or was used.
+    pub(crate) fn stream_token_refused() -> Self {
+        let message = "the token of the stream is unknown, expired or used; get one by `POST /venice/stream-token`, and \
+             use it once within 60 seconds";
+        Self::new(ErrorCode::InvalidKey, message).param("token")
+    }
+
+    /// Too many tokens of streams wait to be used.
+    pub(crate) fn too_many_stream_tokens() -> Self {
+        let message = "too many stream tokens wait to be used; try again in a minute";
+        Self::new(ErrorCode::Busy, message).retry_after(60_000)
+    }
+
+    /// The parameter `limit` is no number of records.
+    pub(crate) fn bad_limit() -> Self {
+        let message = "`limit` must be a whole number from 1 to 500";
+        Self::new(ErrorCode::InvalidRequest, message).param("limit")
+    }
 }

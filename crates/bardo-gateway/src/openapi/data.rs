@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::parts;
 #[cfg(test)]
-use crate::route::{ApiRoute, ReadRoute};
+use crate::route::{ApiRoute, ReadRoute, VeniceRoute};
 
 /// A route for clients, with what its readers need to know of it.
 pub(super) struct DataRow {
@@ -89,7 +89,11 @@ data_operations! {
     ChangeCaps: "POST" "/v1/caps", "Change the caps of the caller's key within their ranges", Change, &[];
     CacheStats: "GET" "/v1/cache", "Figures of the stored answers of the caller's account", Read, &[];
     FlushCache: "DELETE" "/v1/cache", "Remove stored answers of the caller's account", Read, &["agent", "domain", "token", "pool", "playbook", "market"];
-    VeniceStatus: "GET" "/venice/status", "Facts about the models of Venice and their privacy", Read, &[];
+    VeniceStatus: "GET" "/venice/status", "Facts about Venice and its models, and sums over the caller's latest calls there", Read, &[];
+    VeniceTelemetry: "GET" "/venice/telemetry", "The caller's latest calls of Venice, newest first", Read, &["limit"];
+    VeniceAttestations: "GET" "/venice/attestations", "The evidence of the caller's calls of models in a TEE", Read, &["limit"];
+    VeniceStream: "GET" "/venice/stream", "The caller's calls of Venice, as they happen", Feed, &["token"];
+    VeniceStreamToken: "POST" "/venice/stream-token", "A token that opens the stream once, for browsers", Change, &[];
     Health: "GET" "/health/ready", "Whether the gateway takes requests", Open, &[];
     OpenApi: "GET" "/openapi.json", "This description", Open, &[];
 }
@@ -126,9 +130,16 @@ impl DataOperation {
                 ReadRoute::Usage => Self::Usage,
                 ReadRoute::Caps => Self::ShowCaps,
                 ReadRoute::Cache => Self::CacheStats,
-                ReadRoute::Venice => Self::VeniceStatus,
                 ReadRoute::Events => Self::Events,
                 ReadRoute::Receipt(_) => Self::Receipt,
+            },
+            ApiRoute::Venice(found) => match found {
+                VeniceRoute::Status => Self::VeniceStatus,
+                VeniceRoute::Telemetry => Self::VeniceTelemetry,
+                VeniceRoute::Attestations => Self::VeniceAttestations,
+                VeniceRoute::Stream => Self::VeniceStream,
+                VeniceRoute::StreamToken => Self::VeniceStreamToken,
+                VeniceRoute::Page(_) => return None,
             },
             ApiRoute::WrongMethod(_) | ApiRoute::Unknown => return None,
         })

@@ -62,3 +62,4 @@ mod told;
 mod unread;
 mod unreadable;
 mod vectors;
+mod venice;

@@ -1,0 +1,228 @@
+//! The latest calls of Venice, by account, and their events as they happen.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bardo_engine::{Engine, HEARTBEAT};
+use bardo_types::ids::AccountId;
+use bardo_types::receipt::Receipt;
+use bytes::Bytes;
+use serde_json::Value;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
+use tokio::time::Instant;
+
+use super::record::VeniceRecord;
+use super::summary;
+use crate::events::Feed;
+
+/// Records of an account that are remembered.
+pub(crate) const RECORDS_MAX: usize = 500;
+/// RecordsByAccount whose records are remembered; the one that called Venice longest ago is forgotten.
+const ACCOUNTS_MAX: usize = 256;
+/// Records that can wait for the slowest reader of a stream.
+const BACKLOG: usize = 1_024;
+/// Time between two events `cache-stats`.
+const STATS_EVERY: Duration = Duration::from_secs(30);
+
+/// The latest calls of Venice in this process.
+pub(crate) struct VeniceFeed {
+    /// Tells the numbers of this process from those of an earlier one.
+    process: u64,
+    accounts: Mutex<RecordsByAccount>,
+    told: broadcast::Sender<Arc<VeniceRecord>>,
+    closed: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct RecordsByAccount {
+    last: u64,
+    is_key_refused: bool,
+    records: HashMap<AccountId, VecDeque<Arc<VeniceRecord>>>,
+}
+
+impl VeniceFeed {
+    /// A feed without records. `started_ms` is when the process started, in Unix milliseconds.
+    pub(crate) fn new(started_ms: u64) -> Self {
+        Self {
+            process: started_ms,
+            accounts: Mutex::default(),
+            told: broadcast::channel(BACKLOG).0,
+            closed: watch::channel(false).0,
+        }
+    }
+
+    /// Takes what a request came to, if it called Venice.
+    pub(crate) fn take(&self, receipt: &Receipt) {
+        for record in VeniceRecord::of(receipt) {
+            let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+            let record = accounts.remember(record);
+            // Told under the lock, so that a reader gets them in the order of their numbers. Nobody
+            // may be there.
+            let _ = self.told.send(record);
+        }
+    }
+
+    /// The records of an account, newest first.
+    pub(crate) fn latest(&self, account: &AccountId) -> Vec<Arc<VeniceRecord>> {
+        let accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let records = accounts.records.get(account);
+        let newest_first = records.into_iter().flat_map(|records| records.iter().rev());
+        newest_first.cloned().collect()
+    }
+
+    /// Whether Venice refused the gateway's own key when it was called last.
+    pub(crate) fn is_key_refused(&self) -> bool {
+        let accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        accounts.is_key_refused
+    }
+
+    /// Ends every reader's stream.
+    pub(crate) fn close(&self) {
+        self.closed.send_replace(true);
+    }
+
+    /// The events of an account from now on, after those behind `last_id` that are remembered.
+    pub(crate) fn follow(
+        self: &Arc<Self>,
+        engine: Arc<Engine>,
+        account: AccountId,
+        last_id: Option<&str>,
+        heartbeat: Duration,
+    ) -> Feed {
+        let receiver = self.told.subscribe();
+        let missed = last_id.map_or_else(VecDeque::new, |id| self.missed(&account, id));
+        let reader = StreamReader {
+            feed: Arc::clone(self),
+            closed: self.closed.subscribe(),
+            engine,
+            account,
+            receiver,
+            missed,
+            seen: 0,
+            is_greeted: false,
+            next_stats: Instant::now() + STATS_EVERY,
+            heartbeat,
+        };
+        Feed::of(futures_util::stream::unfold(
+            reader,
+            |mut reader| async move { reader.next().await.map(|bytes| (bytes, reader)) },
+        ))
+    }
+
+    /// The remembered records behind an id, oldest first; all of them where another process gave it.
+    fn missed(&self, account: &AccountId, last_id: &str) -> VecDeque<Arc<VeniceRecord>> {
+        let seen = last_id.split_once('-').and_then(|(process, number)| {
+            let is_ours = process.parse() == Ok(self.process);
+            is_ours.then(|| number.parse().ok()).flatten()
+        });
+        let seen = seen.unwrap_or(0);
+        let all = self.latest(account).into_iter().rev();
+        all.filter(|record| record.number > seen).collect()
+    }
+
+    fn id(&self, record: &VeniceRecord) -> String {
+        format!("{}-{}", self.process, record.number)
+    }
+}
+
+impl RecordsByAccount {
+    fn remember(&mut self, mut record: VeniceRecord) -> Arc<VeniceRecord> {
+        self.last += 1;
+        record.number = self.last;
+        self.is_key_refused = record.is_key_refused();
+        let record = Arc::new(record);
+        let is_new = !self.records.contains_key(&record.account);
+        if is_new && self.records.len() >= ACCOUNTS_MAX {
+            let newest =
+                |records: &VecDeque<Arc<VeniceRecord>>| records.back().map(|one| one.number);
+            let oldest = self
+                .records
+                .iter()
+                .min_by_key(|(_, records)| newest(records));
+            let oldest = oldest.map(|(account, _)| account.clone());
+            oldest.and_then(|account| self.records.remove(&account));
+        }
+        let records = self.records.entry(record.account.clone()).or_default();
+        if records.len() >= RECORDS_MAX {
+            records.pop_front();
+        }
+        records.push_back(Arc::clone(&record));
+        record
+    }
+}
+
+/// A reader of the stream of an account.
+struct StreamReader {
+    feed: Arc<VeniceFeed>,
+    closed: watch::Receiver<bool>,
+    engine: Arc<Engine>,
+    account: AccountId,
+    receiver: broadcast::Receiver<Arc<VeniceRecord>>,
+    missed: VecDeque<Arc<VeniceRecord>>,
+    /// Number of the last record that was shown.
+    seen: u64,
+    is_greeted: bool,
+    next_stats: Instant,
+    heartbeat: Duration,
+}
+
+impl StreamReader {
+    async fn next(&mut self) -> Option<Bytes> {
+        if !self.is_greeted {
+            self.is_greeted = true;
+            return Some(Bytes::from_static(b": connected\n\n"));
+        }
+        if let Some(record) = self.missed.pop_front() {
+            return Some(self.show(&record));
+        }
+        loop {
+            let silent_until = Instant::now() + self.heartbeat;
+            let until = silent_until.min(self.next_stats);
+            let received = tokio::select! {
+                biased;
+                received = tokio::time::timeout_at(until, self.receiver.recv()) => received,
+                _ = self.closed.wait_for(|closed| *closed) => return None,
+            };
+            return Some(match received {
+                Err(_) if until == self.next_stats => {
+                    self.next_stats += STATS_EVERY;
+                    let stats = summary::cache_rates(&self.feed.latest(&self.account));
+                    event("cache-stats", &stats)
+                }
+                Err(_) => HEARTBEAT,
+                Ok(Ok(record)) if record.account != self.account || record.number <= self.seen => {
+                    continue;
+                }
+                Ok(Ok(record)) => self.show(&record),
+                Ok(Err(RecvError::Lagged(lost))) => {
+                    event("lost", &serde_json::json!({ "lost": lost }))
+                }
+                Ok(Err(RecvError::Closed)) => return None,
+            });
+        }
+    }
+
+    /// The events of a record. The last one carries its id, so that a reader that was cut off in
+    /// between gets all of them again.
+    fn show(&mut self, record: &VeniceRecord) -> Bytes {
+        self.seen = record.number;
+        let snapshot = self.engine.snapshot();
+        let tier = super::tier_of(snapshot.roster(), &record.model);
+        let mut text = Vec::new();
+        if record.is_answered() && tier.is_some_and(super::is_attested) {
+            text.extend_from_slice(&event("attestation", &record.attestation_event()));
+        }
+        if let Some(budget) = summary::dream_budget(&self.feed.latest(&self.account), record) {
+            text.extend_from_slice(&event("budget", &budget));
+        }
+        text.extend_from_slice(format!("id: {}\n", self.feed.id(record)).as_bytes());
+        text.extend_from_slice(&event("cognition", &record.cognition(tier)));
+        text.into()
+    }
+}
+
+fn event(name: &str, data: &Value) -> Bytes {
+    format!("event: {name}\ndata: {data}\n\n").into()
+}
