@@ -17,8 +17,10 @@ mod clauses;
 mod compare;
 mod frame;
 mod number;
+mod order;
 mod scan;
 mod tables;
+mod tense;
 mod words;
 
 pub use compare::Mismatch;
@@ -56,7 +58,8 @@ impl Signature {
         }
         let tokens = words::rewritten(tokens);
         let (mut frame, tokens) = frame::read(tokens);
-        let mut atoms = atoms::build(&tokens);
+        let mut atoms = atoms::build(&tokens, frame.ask);
+        tense::settle(&mut frame, &atoms);
         frame::settle(&mut frame, &mut atoms);
         if atoms.len() > ATOMS_MAX {
             return Self::too_long();

@@ -6,11 +6,12 @@ use bardo_cache::guard::{ATOMS_MAX, Mismatch, Signature, TEXT_BYTES_MAX, differe
 use proptest::prelude::*;
 use serde_json::Value;
 
-const SETS: [&str; 4] = [
+const SETS: [&str; 5] = [
     include_str!("../data/guard/pairs.jsonl"),
     include_str!("../data/guard/fresh.jsonl"),
     include_str!("../data/guard/wordings.jsonl"),
     include_str!("../data/guard/near-misses.jsonl"),
+    include_str!("../data/guard/domains.jsonl"),
 ];
 
 fn pairs() -> impl Iterator<Item = (String, String, Value)> {
@@ -24,7 +25,7 @@ fn pairs() -> impl Iterator<Item = (String, String, Value)> {
 #[test]
 fn no_near_miss_of_the_evaluation_shares_an_answer() {
     let near_misses: Vec<_> = pairs().filter(|(.., pair)| pair["same"] == false).collect();
-    assert!(near_misses.len() >= 780);
+    assert!(near_misses.len() >= 1_500);
     for (one, other, _) in near_misses {
         assert!(difference(&one, &other).is_some(), "{one} | {other}");
         assert!(difference(&other, &one).is_some(), "{other} | {one}");
@@ -214,7 +215,18 @@ fn content() -> Vec<String> {
 
 /// Words that say the same in their phrases: before a number, after "where can I", in "the best way
 /// to" and "gas fees".
-const ALIKE: [(&str, &str); 12] = [
+const ALIKE: [(&str, &str); 23] = [
+    ("use", "apply"),
+    ("located", "kept"),
+    ("need", "with"),
+    ("log", "login"),
+    ("greater", "exceed"),
+    ("minutes", "minute"),
+    ("causes", "make"),
+    ("receive", "getting"),
+    ("find", "know"),
+    ("frequently", "often"),
+    ("way", "procedure"),
     ("open", "makes"),
     ("way", "formula"),
     ("best", "right"),
@@ -236,6 +248,7 @@ fn another_content_word_in_the_place_of_one_separates_every_text() {
     let mut draw = 0_usize;
     let mut joined: Vec<String> = Vec::new();
     for text in texts() {
+        let signature = Signature::of(&text);
         for word in text.split_whitespace().map(bare) {
             if words.binary_search(&word.to_lowercase()).is_err() {
                 continue;
@@ -247,8 +260,8 @@ fn another_content_word_in_the_place_of_one_separates_every_text() {
                     continue;
                 }
                 let changed = text.replacen(word, other, 1);
-                if difference(&text, &changed).is_none() && !ALIKE.contains(&(word, other.as_str()))
-                {
+                let joins = signature.difference(&Signature::of(&changed)).is_none();
+                if joins && !ALIKE.contains(&(word, other.as_str())) {
                     joined.push(format!("{text} | {changed}"));
                 }
             }
@@ -260,13 +273,15 @@ fn another_content_word_in_the_place_of_one_separates_every_text() {
 #[test]
 fn a_negation_at_any_place_separates_every_text() {
     for text in texts() {
+        let signature = Signature::of(&text);
         let words: Vec<&str> = text.split_whitespace().collect();
         for at in 1..words.len() {
             for no in ["not", "never"] {
                 let mut denied = words.clone();
                 denied.insert(at, no);
                 let denied = denied.join(" ");
-                assert!(difference(&text, &denied).is_some(), "{text} | {denied}");
+                let found = signature.difference(&Signature::of(&denied));
+                assert!(found.is_some(), "{text} | {denied}");
             }
         }
     }
@@ -275,7 +290,7 @@ fn a_negation_at_any_place_separates_every_text() {
 #[test]
 fn two_names_in_exchanged_places_separate_every_text() {
     let symmetric = [
-        "differ", "between", "distance", " far ", " and ", " or ", "/",
+        "differ", "between", "distance", " far ", " and ", " or ", "/", "compare", " hot in ",
     ];
     let mut checked = 0;
     let mut joined: Vec<String> = Vec::new();

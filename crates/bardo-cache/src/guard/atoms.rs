@@ -1,5 +1,6 @@
 //! The meaningful words of a text, each with its class and its role.
 
+use super::frame::Asking;
 use super::scan::{Token, TokenKind};
 use super::tables::TABLES;
 
@@ -70,16 +71,26 @@ pub(super) struct Atom {
     pub(super) passive: bool,
     /// A participle after a form of "be", whatever its class.
     pub(super) participle: bool,
+    /// Written in a form of the past, without "be" before it.
+    pub(super) past: bool,
+    /// Written in the plural.
+    pub(super) plural: bool,
+    /// Behind "the", "my" or "this".
+    pub(super) definite: bool,
     /// Joined to the word before it by "and" or "or".
     pub(super) joined: Option<&'static str>,
 }
 
 /// Reads the atoms of tokens whose question words are gone.
-pub(super) fn build(tokens: &[Token]) -> Vec<Atom> {
-    let mut builder = Builder::default();
+pub(super) fn build(tokens: &[Token], ask: Asking) -> Vec<Atom> {
+    let mut builder = Builder {
+        open: !matches!(ask, Asking::Nothing | Asking::YesNo),
+        ..Builder::default()
+    };
     for at in 0..tokens.len() {
         builder.token(tokens, at);
     }
+    builder.dangling();
     beside(&mut builder.atoms);
     builder.atoms
 }
@@ -125,6 +136,12 @@ struct Voice {
 #[derive(Default)]
 struct Builder {
     atoms: Vec<Atom>,
+    /// The text asks what, how or when.
+    open: bool,
+    /// The word before can stand before a verb.
+    finite: bool,
+    /// A determiner of the current phrase names a certain thing.
+    definite: bool,
     role: Option<Relation>,
     preposition: &'static str,
     chunk: usize,
@@ -138,12 +155,14 @@ struct Builder {
 impl Builder {
     fn token(&mut self, tokens: &[Token], at: usize) {
         let token = &tokens[at];
+        self.finite = at > 0 && is_subject(&tokens[at - 1]);
         self.since_be = self
             .since_be
             .map(|words| words + 1)
             .filter(|words| *words <= 4);
         match token.kind {
             TokenKind::Break => {
+                self.dangling();
                 self.boundary();
                 self.since_be = None;
             }
@@ -192,24 +211,31 @@ impl Builder {
             let verb = tokens.get(at + 1).is_some_and(|next| {
                 next.kind == TokenKind::Word && TABLES.verbs.contains(next.text.as_str())
             });
-            self.boundary();
-            if !(word == "to" && verb) {
+            let compared = self.role == Some(Relation::Than) && !self.filled;
+            self.bounded();
+            if compared {
+                self.role = Some(Relation::Than);
+                self.preposition = "than";
+            } else if !(word == "to" && verb) {
                 self.role = Some(Relation::of(name));
                 self.preposition = written;
             }
         } else if matches!(word, "and" | "or") {
             self.joined = Some(if word == "and" { "and" } else { "or" });
         } else if TABLES.determiners.contains(word) {
+            let relative = word == "that" && self.filled;
             if self.filled {
                 let kept = self.joined.is_some().then_some(self.role).flatten();
-                self.boundary();
+                self.bounded();
                 self.role = kept;
             }
+            self.definite = TABLES.definite.contains(word) && !relative;
         } else if TABLES.stop.contains(word) || word.starts_with('@') {
-            let joined = self.joined;
-            self.boundary();
-            self.joined = joined;
-        } else if !TABLES.soft.contains(word) {
+            if word.starts_with('@') {
+                self.dangling();
+            }
+            self.bounded();
+        } else if !self.is_soft(word) && !is_unquantified(tokens, at) {
             self.content(word);
         }
     }
@@ -218,7 +244,7 @@ impl Builder {
         let participle = word.ends_with("ed") || TABLES.participles.contains(word);
         let passive = participle && self.since_be.is_some();
         let key = TABLES.canonical(word);
-        if TABLES.soft.contains(key.as_str()) {
+        if self.is_soft(&key) {
             return;
         }
         let class = TABLES
@@ -254,15 +280,85 @@ impl Builder {
             modifier: false,
             passive: voice.passive,
             participle: voice.participle,
+            past: self.finite && is_past(shown) && !voice.participle,
+            plural: self.is_plural(shown),
+            definite: self.definite,
             joined: self.joined.take(),
         });
         self.filled = true;
+    }
+
+    fn is_soft(&self, word: &str) -> bool {
+        TABLES.soft.contains(word) || self.open && TABLES.mild.contains(word)
+    }
+
+    /// Verbs in the third person look like a plural: they are one only where a phrase starts.
+    fn is_plural(&self, word: &str) -> bool {
+        let base = TABLES.base(word);
+        let plural = word.ends_with('s') && base.len() < word.len() && !word.ends_with("ss")
+            || matches!(word, "children" | "men" | "women" | "people" | "indices");
+        plural && (!self.filled || !TABLES.is_verb(&base))
+    }
+
+    /// A preposition without a word behind it: "which chain do I bridge to" against "bridge from".
+    fn dangling(&mut self) {
+        use Relation::{Against, By, For, From, To, With};
+        let role = self.role.filter(|_| !self.filled);
+        if let Some(To | From | For | By | With | Against) = role {
+            self.role = None;
+            let preposition = std::mem::take(&mut self.preposition);
+            let key = role.map_or("", Relation::name);
+            self.push(key.to_owned(), preposition, "word", Voice::default());
+        }
+    }
+
+    /// Ends a phrase that "and" or "or" goes on beyond.
+    fn bounded(&mut self) {
+        let joined = self.joined;
+        self.boundary();
+        self.joined = joined;
     }
 
     fn boundary(&mut self) {
         self.role = None;
         self.filled = false;
         self.joined = None;
+        self.definite = false;
         self.chunk += 1;
+    }
+}
+
+/// What can stand before a finite verb: a question word, a pronoun or a noun.
+fn is_subject(token: &Token) -> bool {
+    let word = token.text.as_str();
+    match token.kind {
+        TokenKind::Break => true,
+        TokenKind::Word => {
+            !TABLES.determiners.contains(word)
+                && !TABLES.prepositions.contains_key(word)
+                && !matches!(word, "and" | "or")
+        }
+        _ => false,
+    }
+}
+
+fn is_past(word: &str) -> bool {
+    word.len() > 4 && word.ends_with("ed") && !TABLES.fixed.contains(word)
+        || TABLES.pasts.contains(word)
+}
+
+/// "Some" and "any" say nothing behind "there", "have" and "what are": "are there any dogs". As the
+/// subject they do: "do some plans include backups".
+fn is_unquantified(tokens: &[Token], at: usize) -> bool {
+    if !matches!(tokens[at].text.as_str(), "some" | "any") {
+        return false;
+    }
+    let Some(before) = at.checked_sub(1).map(|before| &tokens[before]) else {
+        return false;
+    };
+    match before.text.as_str() {
+        "there" | "have" | "has" | "had" | "need" | "want" | "without" | "not" | "if" => true,
+        "is" | "are" | "were" | "was" => at > 1 && tokens[at - 2].kind == TokenKind::Break,
+        _ => before.kind == TokenKind::Break && at == 1,
     }
 }

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::Signature;
-use super::atoms::{Atom, CONJUNCTIONS, Relation};
+use super::atoms::{Atom, Relation};
 use super::frame::{Asking, SentenceFrame};
+use super::order::{self, compounds, relations_agree, roles_agree};
 use super::tables::TABLES;
+use super::tense;
 
 /// Why two texts must not share an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +70,13 @@ pub enum Mismatch {
     },
     /// The past against the present.
     Tense,
+    /// One certain thing against several.
+    Number {
+        /// The word of the first text.
+        one: String,
+        /// The word of the second text.
+        other: String,
+    },
     /// Different persons, or persons in different roles.
     Person {
         /// Persons of the first text.
@@ -91,6 +100,7 @@ impl Mismatch {
             Self::Question { .. } => "question",
             Self::Modality { .. } => "modality",
             Self::Tense => "tense",
+            Self::Number { .. } => "plural",
             Self::Person { .. } => "person",
         }
     }
@@ -104,6 +114,10 @@ impl Mismatch {
                 other: one,
             },
             Self::Order { one, other } => Self::Order {
+                one: other,
+                other: one,
+            },
+            Self::Number { one, other } => Self::Number {
                 one: other,
                 other: one,
             },
@@ -141,6 +155,9 @@ impl fmt::Display for Mismatch {
             Self::Question { one, other } => write!(f, "question \"{one}\" against \"{other}\""),
             Self::Modality { one, other } => write!(f, "modality \"{one}\" against \"{other}\""),
             Self::Tense => f.write_str("past against present"),
+            Self::Number { one, other } => {
+                write!(f, "one or several: \"{one}\" against \"{other}\"")
+            }
             Self::Person { one, other } => write!(f, "person \"{one}\" against \"{other}\""),
         }
     }
@@ -160,12 +177,13 @@ pub(super) fn frames(one: &SentenceFrame, other: &SentenceFrame) -> Option<Misma
             other: said(&other.modals),
         });
     }
-    let past = |frame: &SentenceFrame| frame.past && !frame.present;
-    let present = |frame: &SentenceFrame| frame.present && !frame.past;
-    // "Tell me the policy" has no tense and asks for what is.
-    let what = one.ask == Asking::What && other.ask == Asking::What && one.past != other.past;
-    if past(one) && present(other) || present(one) && past(other) || what {
+    if tense::differs(one, other) {
         return Some(Mismatch::Tense);
+    }
+    if let (Some(one), Some(other)) = (one.grain, other.grain)
+        && one != other
+    {
+        return Some(Mismatch::Question { one, other });
     }
     persons(one, other)
 }
@@ -187,12 +205,16 @@ pub(super) fn verbatim(one: &[Atom], other: &[Atom]) -> Option<Mismatch> {
     })
 }
 
-/// In open questions a modal may be left out: "what do I do" and "what should I do".
+/// In open questions of "I", "you" or "we" a modal may be left out: "what do I do" and "what should I
+/// do", but not "what must the header contain" and "what does it contain".
 fn modals_agree(one: &SentenceFrame, other: &SentenceFrame) -> bool {
-    let open = !matches!(one.ask, Asking::YesNo | Asking::Nothing);
-    let will = |frame: &SentenceFrame| frame.modals.contains(&"will");
+    let open = |frame: &SentenceFrame| {
+        !matches!(frame.ask, Asking::YesNo | Asking::Nothing)
+            && (frame.ask == Asking::How || !frame.persons.is_empty())
+            && !frame.modals.contains(&"will")
+    };
     let absent = one.modals.is_empty() || other.modals.is_empty();
-    one.modals == other.modals || open && absent && !will(one) && !will(other)
+    one.modals == other.modals || absent && open(one) && open(other)
 }
 
 /// "Which is safer, A or B" and "is A or B safer".
@@ -254,6 +276,12 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     let mut agents = None;
     for &(a, b) in &pairs {
         let (a, b) = (&one[a], &other[b]);
+        if tense::counts_differ(a, b) {
+            return Some(Mismatch::Number {
+                one: a.shown.clone(),
+                other: b.shown.clone(),
+            });
+        }
         if a.class == "state" && a.participle != b.participle {
             if let Some(Turn::WithAgent(role)) = turned(first, second, a, b) {
                 agents = Some((role, a.key.as_str()));
@@ -292,7 +320,7 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
             && atoms.iter().any(|atom| atom.role == Relation::To)
     };
     let transforms = changes(one) && changes(other);
-    order(one, other, &pairs).or_else(|| {
+    order::changed(one, other, &pairs).or_else(|| {
         let pairs = || pairs.iter().map(|&(a, b)| (&one[a], &other[b]));
         let agree = |a, b| roles_agree(a, b) || transforms && sources_agree(a, b);
         // A compound taken apart in each text is two words in exchanged places.
@@ -435,100 +463,4 @@ fn unmatched(left: &[&Atom], right: &[&Atom]) -> Option<Mismatch> {
         class: only.class,
         word: only.shown.clone(),
     })
-}
-
-fn order(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Mismatch> {
-    let compares = one
-        .iter()
-        .any(|atom| matches!(&*atom.key, "differ" | "distanc"));
-    for (at, &(a1, b1)) in pairs.iter().enumerate() {
-        for &(a2, b2) in &pairs[at + 1..] {
-            if b1 < b2 {
-                continue;
-            }
-            let first = (&one[a1], &other[b1]);
-            let second = (&one[a2], &other[b2]);
-            let follows = |a: usize, b: usize| pairs.contains(&(a + 1, b + 1));
-            let free = may_move(first, second, b1 - b2, follows(a1, b1))
-                || may_move(second, first, a2 - a1, follows(a2, b2))
-                || compares
-                || alternatives(one, a1, a2) && alternatives(other, b2, b1);
-            if !free {
-                return Some(Mismatch::Order {
-                    one: one[a1].shown.clone(),
-                    other: one[a2].shown.clone(),
-                });
-            }
-        }
-    }
-    None
-}
-
-/// Whether a word may stand on the other side of another one. `followed`: the same word comes behind
-/// it in both texts.
-fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), distance: usize, followed: bool) -> bool {
-    let (a, b) = mover;
-    if CONJUNCTIONS.contains(&over.0.key.as_str()) {
-        return false;
-    }
-    let apart = over.0.chunk != a.chunk && over.1.chunk != b.chunk;
-    let strong = |role: Relation| !matches!(role, Relation::Plain | Relation::Of);
-    // "In Aave on Arbitrum" is "on Arbitrum in Aave", but not "in Arbitrum on Aave".
-    let exact = !strong(over.0.role) || a.class == "time" || a.preposition == b.preposition;
-    let phrase = apart && strong(a.role) && roles_agree(a, b) && strong(b.role) && exact;
-    let complement = |role| matches!(role, Relation::Of | Relation::In | Relation::For);
-    // Of "the price of the fast charger", "fast" moves only together with "charger".
-    let whole = |phrase: &Atom| !phrase.modifier || followed;
-    let settled =
-        over.0.role == over.1.role || !complement(over.0.role) && !complement(over.1.role);
-    let compound = distance <= 3
-        && settled
-        && match (a.role, b.role) {
-            (Relation::Of, Relation::Plain) => whole(a),
-            (Relation::Plain, Relation::Of) => whole(b),
-            (one, other) => {
-                let apart = over.0.chunk != a.chunk || over.1.chunk != b.chunk;
-                let behind = complement(one) && b.modifier && over.1.chunk == b.chunk && whole(a);
-                let before = complement(other) && a.modifier && over.0.chunk == a.chunk && whole(b);
-                apart && (behind || before)
-            }
-        };
-    let time = a.class == "time" && over.0.class != "time";
-    let adverb = distance <= 3 && a.key.ends_with("ly") && a.key.len() > 4;
-    let superlative = a.class == "superlative" && over.0.class != "superlative";
-    let label = distance == 1
-        && matches!(a.class, "number" | "code" | "address")
-        && over.0.class == "word"
-        && a.chunk == over.0.chunk
-        && b.chunk == over.1.chunk;
-    phrase || compound || time || label || adverb || superlative
-}
-
-/// Two words joined by "or".
-fn alternatives(atoms: &[Atom], first: usize, second: usize) -> bool {
-    second == first + 1 && atoms[second].joined == Some("or")
-}
-
-fn roles_agree(a: &Atom, b: &Atom) -> bool {
-    use Relation::Of;
-    if a.class == "time" && (a.role == Of) != (b.role == Of) && !a.modifier && !b.modifier {
-        return false;
-    }
-    relations_agree(a, b) || compounds(a, b) || compounds(b, a)
-}
-
-/// "The office wifi" in the first text and "the wifi in the office" in the second.
-fn compounds(a: &Atom, b: &Atom) -> bool {
-    a.modifier && matches!(b.role, Relation::Of | Relation::In | Relation::For)
-}
-
-fn relations_agree(a: &Atom, b: &Atom) -> bool {
-    use Relation::{For, In, Of, Plain, With};
-    a.role == b.role
-        || a.class == "protocol" && matches!((a.role, b.role), (In, With) | (With, In))
-        || a.class == "time" && matches!((a.role, b.role), (For, Plain) | (Plain, For))
-        || matches!(
-            (a.role, b.role),
-            (Plain | Of | In, Plain | Of | In) | (Of | In, For) | (For, Of | In)
-        )
 }

@@ -66,13 +66,15 @@ pub(super) struct SentenceFrame {
     pub(super) modals: Vec<&'static str>,
     pub(super) past: bool,
     pub(super) present: bool,
+    /// "What time", "what day" or "what year"; none for "when".
+    pub(super) grain: Option<&'static str>,
     /// First and second person in the order of their first place.
     pub(super) persons: Vec<&'static str>,
     /// Something is done to "me" or "you": "which users follow you".
     pub(super) done_to: bool,
-    /// Owners: "my" or "your".
+    /// Owners: "my", "your" or "their".
     pub(super) owners: Vec<&'static str>,
-    /// "he" and "she", sorted, each once.
+    /// "he" and "she" in the order of their first place.
     pub(super) others: Vec<&'static str>,
 }
 
@@ -92,7 +94,12 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
             continue;
         }
         let word = token.text.as_str();
+        if let Some(grain) = grain(word) {
+            frame.grain = Some(grain);
+            continue;
+        }
         frame.auxiliary(word);
+        frame.past |= super::tense::is_perfect(&tokens, at);
         frame.person(word);
         frame.done_to |= is_object(&tokens, at);
         if let Some(ask) = question(&tokens, at) {
@@ -109,6 +116,7 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
         }
 
         match modal(word) {
+            Some(_) if is_month(&tokens, at) => found.push(Token::word("may-month")),
             Some(modal) => {
                 add(&mut frame.modals, modal);
                 found.push(Token::word("@aux"));
@@ -121,6 +129,16 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
     }
     frame.ease();
     (frame, found)
+}
+
+/// How exactly a question asks when something happens.
+fn grain(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "@clock" => "what time",
+        "@day" => "what day",
+        "@year" => "what year",
+        _ => return None,
+    })
 }
 
 /// The question word at a place; "when" asks only before an auxiliary.
@@ -167,6 +185,22 @@ fn modal(word: &str) -> Option<&'static str> {
         "will" | "shall" | "@will" => "will",
         _ => return None,
     })
+}
+
+/// "May" behind a preposition or an article, or before a number: "in May", "the May report", "May 3".
+fn is_month(tokens: &[Token], at: usize) -> bool {
+    let before = at.checked_sub(1).map_or("", |before| &tokens[before].text);
+    let is_number =
+        |token: Option<&Token>| token.map(|token| token.kind) == Some(TokenKind::Number);
+    let number = is_number(tokens.get(at + 1)) || at > 0 && is_number(tokens.get(at - 1));
+    tokens[at].text == "may"
+        && (number
+            || TABLES.prepositions.contains_key(before)
+            || TABLES.determiners.contains(before)
+            || matches!(
+                before,
+                "last" | "next" | "before" | "after" | "until" | "since" | "during"
+            ))
 }
 
 fn add(list: &mut Vec<&'static str>, word: &'static str) {
@@ -283,7 +317,9 @@ impl SentenceFrame {
     fn auxiliary(&mut self, word: &str) {
         match word {
             "@was" | "did" | "was" | "were" | "had" => self.past = true,
-            "@is" | "@how" | "is" | "are" | "am" | "do" | "does" => self.present = true,
+            "@is" | "@how" | "is" | "are" | "am" | "do" | "does" | "would" => {
+                self.present = true;
+            }
             _ => {}
         }
     }
@@ -294,6 +330,7 @@ impl SentenceFrame {
             "you" | "yourself" => add(&mut self.persons, "you"),
             "my" | "mine" | "our" | "ours" => add(&mut self.owners, "my"),
             "your" | "yours" => add(&mut self.owners, "your"),
+            "their" | "theirs" => add(&mut self.owners, "their"),
             "they" => add(&mut self.others, "they"),
             "he" | "him" | "his" | "himself" => add(&mut self.others, "he"),
             "she" | "her" | "hers" | "herself" => add(&mut self.others, "she"),
@@ -306,19 +343,21 @@ impl SentenceFrame {
         let eased: &[&str] = match self.ask {
             Asking::Nothing | Asking::YesNo => &[],
             Asking::How => &["can", "should", "must"],
-            Asking::Why => &["can", "will"],
-            Asking::HowMany | Asking::HowMuch | Asking::HowLong | Asking::HowOften => {
-                let must = self.modals.iter_mut().filter(|modal| **modal == "must");
-                must.for_each(|modal| *modal = "should");
-                &[]
-            }
-            Asking::What | Asking::When | Asking::Where | Asking::Who => &[],
+            Asking::Why if self.persons.is_empty() => &[],
+            Asking::Why => &["can"],
+            Asking::What
+            | Asking::When
+            | Asking::Where
+            | Asking::Who
+            | Asking::HowMany
+            | Asking::HowMuch
+            | Asking::HowLong
+            | Asking::HowOften => &[],
         };
         self.modals.retain(|modal| !eased.contains(modal));
         if self.ask == Asking::How {
             self.others.retain(|person| *person != "they");
         }
         self.modals.sort_unstable();
-        self.others.sort_unstable();
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn read(core: &str, found: &mut Vec<Token>) {
     }
     let plain = format!("{}{digits_end}", if leading_dot { "0." } else { "" });
     let sign = if negative { "-" } else { "" };
-    let tail = tail.to_lowercase();
+    let tail = capital_unit(tail).map_or_else(|| tail.to_lowercase(), str::to_owned);
     let (scale, rest) = scale(&tail);
     found.push(Token::new(
         TokenKind::Number,
@@ -109,6 +109,25 @@ fn suffix(rest: &str, found: &mut Vec<Token>) {
             other => found.push(Token::new(TokenKind::Code, other)),
         }
     }
+}
+
+/// Units in which capitals count: "Mb" is a megabit and "MB" a megabyte, "mW" is no "MW".
+pub(super) fn capital_unit(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "Kb" | "Kbit" => "kilobit",
+        "Mb" | "Mbit" => "megabit",
+        "Gb" | "Gbit" => "gigabit",
+        "Tb" | "Tbit" => "terabit",
+        "KBps" => "kilobyteps",
+        "MBps" => "megabyteps",
+        "GBps" => "gigabyteps",
+        "mW" => "milliwatt",
+        "MW" => "megawatt",
+        "mV" => "millivolt",
+        "MV" => "megavolt",
+        "mHz" => "millihertz",
+        _ => return None,
+    })
 }
 
 /// A number in its canonical form, from digits with separators.

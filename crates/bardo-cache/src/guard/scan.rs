@@ -215,6 +215,10 @@ fn parts(core: &str, shouts: bool, found: &mut Vec<Token>) {
     if core.is_empty() {
         return;
     }
+    if let Some(unit) = number::capital_unit(core) {
+        found.push(Token::word(unit));
+        return;
+    }
     let lower = core.to_lowercase().replace('’', "'");
     let letters = lower.trim_start_matches('$');
     if letters.len() < lower.len() && letters.chars().all(char::is_alphanumeric) {

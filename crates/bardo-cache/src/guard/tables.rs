@@ -36,12 +36,22 @@ pub(super) struct Tables {
     pub(super) forms: HashMap<&'static str, &'static str>,
     /// Irregular participles, for the passive voice.
     pub(super) participles: HashSet<&'static str>,
+    /// Other irregular forms of the past, and the participles.
+    pub(super) pasts: HashSet<&'static str>,
     /// Words without content, also beside a preposition.
     pub(super) determiners: HashSet<&'static str>,
     /// Function words that carry nothing by themselves.
     pub(super) stop: HashSet<&'static str>,
     /// Words that seldom change an answer; they may be absent from one text.
     pub(super) soft: HashSet<&'static str>,
+    /// Words that may be absent from one of two open questions.
+    pub(super) mild: HashSet<&'static str>,
+    /// Adverbs that say the same on each side of the words beside them.
+    pub(super) movable: HashSet<&'static str>,
+    /// Determiners that name a certain thing.
+    pub(super) definite: HashSet<&'static str>,
+    /// Nouns that are one thing in the singular and in the plural.
+    pub(super) uncounted: HashSet<&'static str>,
     /// Words that one text may have where the other has nothing instead.
     pub(super) weak: HashSet<&'static str>,
     /// Words that keep their form although they look inflected.
@@ -105,15 +115,7 @@ impl Tables {
             ..Self::default()
         };
         for (base, forms) in lines(FORMS, ":") {
-            for form in entries(forms) {
-                let (form, participle) = form
-                    .strip_suffix('*')
-                    .map_or((form, false), |form| (form, true));
-                tables.forms.insert(form, base);
-                if participle {
-                    tables.participles.insert(form);
-                }
-            }
+            tables.irregular(base, forms);
         }
         for (list, words) in lines(LISTS, ":") {
             tables.list(list, words);
@@ -147,6 +149,22 @@ impl Tables {
             rules.sort_by_key(|rule| std::cmp::Reverse(rule.from.len()));
         }
         tables
+    }
+
+    /// A row of irregular forms: beside a participle, what ends neither in "s" nor in "ing" is past.
+    fn irregular(&mut self, base: &'static str, forms: &'static str) {
+        let has_participle = forms.contains('*');
+        for written in entries(forms) {
+            let form = written.trim_end_matches(['*', '+']);
+            self.forms.insert(form, base);
+            if written.ends_with('*') {
+                self.participles.insert(form);
+            }
+            let finite = has_participle && !form.ends_with('s') && !form.ends_with("ing");
+            if finite || written.ends_with('+') {
+                self.pasts.insert(form);
+            }
+        }
     }
 
     fn phrase(&mut self, from: &'static str, to: &'static str) {
@@ -183,6 +201,10 @@ impl Tables {
                     "stop" => &mut self.stop,
                     "soft" => &mut self.soft,
                     "weak" => &mut self.weak,
+                    "mild" => &mut self.mild,
+                    "movable" => &mut self.movable,
+                    "definite" => &mut self.definite,
+                    "uncounted" => &mut self.uncounted,
                     "fixed" => &mut self.fixed,
                     "verbs" => &mut self.verbs,
                     "nominal" => &mut self.nominal,
@@ -275,7 +297,8 @@ fn tense(from: &str, to: &[&str]) -> Option<&'static str> {
     if matches!(
         to.first(),
         None | Some(&"@tell" | &"@polite" | &"@whether" | &"@why")
-    ) {
+    ) || to.contains(&"@was")
+    {
         return None;
     }
     let has = |words: &[&str]| from.split_whitespace().any(|word| words.contains(&word));

@@ -1,0 +1,182 @@
+//! The order of words, and which of them may move without another meaning.
+
+use super::atoms::{Atom, CONJUNCTIONS, Relation};
+use super::compare::Mismatch;
+use super::tables::TABLES;
+
+/// The first two words that stand in another order, where the order says something.
+pub(super) fn changed(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Mismatch> {
+    let sides = sides_agree(one, other);
+    let compares = |atom: &Atom| sides || matches!(&*atom.key, "differ" | "distanc");
+    for (at, &(a1, b1)) in pairs.iter().enumerate() {
+        for &(a2, b2) in &pairs[at + 1..] {
+            if b1 < b2 {
+                continue;
+            }
+            let first = (&one[a1], &other[b1]);
+            let second = (&one[a2], &other[b2]);
+            let follows = |a: usize, b: usize| pairs.contains(&(a + 1, b + 1));
+            let adjacent = adjacent(&one[a1..=a2]) && adjacent(&other[b2..=b1]);
+            let exchange = |distance, followed| Exchange {
+                distance,
+                followed,
+                adjacent,
+            };
+            let free = may_move(first, second, exchange(b1 - b2, follows(a1, b1)))
+                || may_move(second, first, exchange(a2 - a1, follows(a2, b2)))
+                || compares(first.0)
+                || compares(second.0)
+                || alternatives(one, a1, a2) && alternatives(other, b2, b1);
+            if !free {
+                return Some(Mismatch::Order {
+                    one: one[a1].shown.clone(),
+                    other: one[a2].shown.clone(),
+                });
+            }
+        }
+    }
+    None
+}
+
+/// How two words changed places.
+struct Exchange {
+    /// How many words apart they are.
+    distance: usize,
+    /// One word comes behind the moved one, in both texts.
+    followed: bool,
+    /// Nothing but the two phrases of the words stands between them, in both texts.
+    adjacent: bool,
+}
+
+/// Whether nothing but the phrases of the first and the last word stands between them.
+fn adjacent(atoms: &[Atom]) -> bool {
+    let (Some(first), Some(last)) = (atoms.first(), atoms.last()) else {
+        return true;
+    };
+    let ends = [first.chunk, last.chunk];
+    atoms.iter().all(|atom| ends.contains(&atom.chunk))
+}
+
+/// Whether a word may stand on the other side of another one.
+fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), exchange: Exchange) -> bool {
+    let Exchange {
+        distance, followed, ..
+    } = exchange;
+    let (a, b) = mover;
+    // What "not", "all" or "but" says belongs to the words beside it.
+    let bound = |atom: &Atom| {
+        matches!(atom.class, "negation" | "quantifier" | "amount")
+            || matches!(&*atom.key, "but" | "even")
+    };
+    if CONJUNCTIONS.contains(&over.0.key.as_str()) || bound(over.0) || bound(a) {
+        return false;
+    }
+    let apart = over.0.chunk != a.chunk && over.1.chunk != b.chunk;
+    let strong = |role: Relation| !matches!(role, Relation::Plain | Relation::Of);
+    // "In Aave on Arbitrum" is "on Arbitrum in Aave", but not "in Arbitrum on Aave".
+    let exact = !strong(over.0.role) || a.class == "time" || a.preposition == b.preposition;
+    let phrase = apart
+        && exchange.adjacent
+        && strong(a.role)
+        && roles_agree(a, b)
+        && strong(b.role)
+        && exact;
+    let complement = |role| matches!(role, Relation::Of | Relation::In | Relation::For);
+    // Of "the price of the fast charger", "fast" moves only together with "charger".
+    let whole = |phrase: &Atom| !phrase.modifier || followed;
+    let settled =
+        over.0.role == over.1.role || !complement(over.0.role) && !complement(over.1.role);
+    let joined = [a, b, over.0, over.1]
+        .iter()
+        .any(|atom| atom.joined.is_some());
+    let compound = distance <= 3
+        && settled
+        && !joined
+        && match (a.role, b.role) {
+            (Relation::Of, Relation::Plain) => whole(a),
+            (Relation::Plain, Relation::Of) => whole(b),
+            (one, other) => {
+                let apart = over.0.chunk != a.chunk || over.1.chunk != b.chunk;
+                let behind = complement(one) && b.modifier && over.1.chunk == b.chunk && whole(a);
+                let before = complement(other) && a.modifier && over.0.chunk == a.chunk && whole(b);
+                apart && (behind || before)
+            }
+        };
+    let time = a.class == "time" && over.0.class != "time" && over.0.role == over.1.role;
+    let alone = a.joined.is_none() && b.joined.is_none() && over.0.joined.is_none();
+    let adverb = distance <= 3 && alone && is_movable(a) && !is_movable(over.0);
+    let superlative = a.class == "superlative"
+        && over.0.class != "superlative"
+        && a.role == b.role
+        && over.0.role == over.1.role;
+    let label = distance == 1
+        && matches!(a.class, "number" | "code" | "address")
+        && over.0.class == "word"
+        && a.chunk == over.0.chunk
+        && b.chunk == over.1.chunk;
+    phrase || compound || time || label || adverb || superlative
+}
+
+fn is_movable(atom: &Atom) -> bool {
+    TABLES.movable.contains(atom.key.as_str())
+}
+
+/// A comparison of two things, or a distance between two places, names them in each order: "A and B
+/// in Go" is "B and A in Go", but "iPhone 14 and Pixel 8" is not "iPhone 8 and Pixel 14".
+fn sides_agree(one: &[Atom], other: &[Atom]) -> bool {
+    let (Some((a, b, rest)), Some((c, d, tail))) = (sides(one), sides(other)) else {
+        return false;
+    };
+    rest == tail && (a == c && b == d || a == d && b == c)
+}
+
+/// The keys of both sides and of what follows them.
+fn sides(atoms: &[Atom]) -> Option<(Vec<&str>, Vec<&str>, Vec<&str>)> {
+    fn keys<'a>(atoms: &[&'a Atom]) -> Vec<&'a str> {
+        atoms.iter().map(|atom| &*atom.key).collect()
+    }
+    let compares = |atom: &&Atom| matches!(&*atom.key, "differ" | "distanc" | "between");
+    atoms.iter().find(compares)?;
+    let atoms: Vec<&Atom> = atoms.iter().filter(|atom| !compares(atom)).collect();
+    if let [one, other] = atoms[..] {
+        return Some((vec![&one.key], vec![&other.key], Vec::new()));
+    }
+    let mut joints = (0..atoms.len()).filter(|&at| atoms[at].joined == Some("and"));
+    let (Some(joint), None) = (joints.next(), joints.next()) else {
+        return None;
+    };
+    let end = (joint..atoms.len())
+        .find(|&at| atoms[at].chunk != atoms[joint].chunk && atoms[at].role != Relation::Plain);
+    let (sides, rest) = atoms.split_at(end.unwrap_or(atoms.len()));
+    let (first, second) = sides.split_at(joint);
+    Some((keys(first), keys(second), keys(rest)))
+}
+
+/// Two words joined by "or".
+fn alternatives(atoms: &[Atom], first: usize, second: usize) -> bool {
+    second == first + 1 && atoms[second].joined == Some("or")
+}
+
+pub(super) fn roles_agree(a: &Atom, b: &Atom) -> bool {
+    use Relation::Of;
+    if a.class == "time" && (a.role == Of) != (b.role == Of) && !a.modifier && !b.modifier {
+        return false;
+    }
+    relations_agree(a, b) || compounds(a, b) || compounds(b, a)
+}
+
+/// "The office wifi" in the first text and "the wifi in the office" in the second.
+pub(super) fn compounds(a: &Atom, b: &Atom) -> bool {
+    a.modifier && matches!(b.role, Relation::Of | Relation::In | Relation::For)
+}
+
+pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
+    use Relation::{For, In, Of, Plain, With};
+    a.role == b.role
+        || a.class == "protocol" && matches!((a.role, b.role), (In, With) | (With, In))
+        || a.class == "time" && matches!((a.role, b.role), (For, Plain) | (Plain, For))
+        || matches!(
+            (a.role, b.role),
+            (Plain | Of | In, Plain | Of | In) | (Of | In, For) | (For, Of | In)
+        )
+}

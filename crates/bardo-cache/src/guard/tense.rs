@@ -1,0 +1,64 @@
+//! Tense beyond auxiliaries, and the number of what is named.
+
+use super::atoms::Atom;
+use super::frame::{Asking, SentenceFrame};
+use super::scan::{Token, TokenKind};
+use super::tables::TABLES;
+
+/// Words between "has" and its participle: "has the new price ever fallen".
+const REACH: usize = 6;
+
+/// "Has" with a participle behind it tells the past: "has gold risen", "should I have paid".
+pub(super) fn is_perfect(tokens: &[Token], at: usize) -> bool {
+    if !matches!(tokens[at].text.as_str(), "have" | "has" | "having") {
+        return false;
+    }
+    let words = tokens[at + 1..].iter().take(REACH);
+    let mut clause = words.take_while(|token| token.kind != TokenKind::Break);
+    at == 0 || clause.any(|token| token.kind == TokenKind::Word && is_participle(&token.text))
+}
+
+fn is_participle(word: &str) -> bool {
+    word.len() > 4 && word.ends_with("ed") && !TABLES.fixed.contains(word)
+        || TABLES.participles.contains(word)
+        || matches!(
+            word,
+            "come" | "become" | "run" | "cut" | "set" | "put" | "hit" | "read"
+        )
+}
+
+/// Whether one frame tells the past and the other does not.
+pub(super) fn differs(one: &SentenceFrame, other: &SentenceFrame) -> bool {
+    let past = |frame: &SentenceFrame| frame.past && !frame.present;
+    let present = |frame: &SentenceFrame| frame.present && !frame.past;
+    // "Tell me the policy" has no tense and asks for what is; "should I have paid" is not "should I
+    // pay".
+    let told = matches!(
+        one.ask,
+        Asking::What | Asking::YesNo | Asking::Who | Asking::HowMany | Asking::Nothing
+    );
+    let counts = told && one.ask == other.ask || !one.modals.is_empty();
+    past(one) && present(other) || present(one) && past(other) || counts && one.past != other.past
+}
+
+/// Without an auxiliary, the form of the verb tells the past: "which team won".
+pub(super) fn settle(frame: &mut SentenceFrame, atoms: &[Atom]) {
+    if !frame.present && frame.modals.is_empty() {
+        frame.past |= atoms.iter().any(|atom| atom.past);
+    }
+}
+
+/// One certain thing against several: "the dog" against "dogs", "a row" against "the rows". "A dog"
+/// and "dogs" are any of them.
+pub(super) fn counts_differ(a: &Atom, b: &Atom) -> bool {
+    let verb = |atom: &Atom| atom.shown.ends_with("ing") || atom.shown.ends_with("ed");
+    a.plural != b.plural
+        && a.shown != b.shown
+        && a.modifier == b.modifier
+        && !verb(a)
+        && !verb(b)
+        && a.class != "currency"
+        && (a.definite || b.definite)
+        && a.class != "state"
+        && !TABLES.uncounted.contains(a.key.as_str())
+}
