@@ -199,6 +199,11 @@ fn bare(word: &str) -> &str {
     word.trim_matches(|c: char| !c.is_alphanumeric())
 }
 
+/// Words that count at the end of a clause only, or in a phrase.
+const FUNCTION: [&str; 10] = [
+    "able", "against", "for", "from", "into", "through", "to", "toward", "using", "with",
+];
+
 /// Plain words with content of their own.
 fn content() -> Vec<String> {
     let words: BTreeSet<String> = texts()
@@ -209,16 +214,27 @@ fn content() -> Vec<String> {
         })
         .filter(|word| word.len() > 2 && word.chars().all(|c| c.is_ascii_alphabetic()))
         .filter(|word| Signature::of(word).unusable().is_none())
+        .filter(|word| !FUNCTION.contains(&word.as_str()))
         .collect();
     words.into_iter().collect()
 }
 
 /// Words that say the same in their phrases: before a number, after "where can I", in "the best way
 /// to" and "gas fees".
-const ALIKE: [(&str, &str); 23] = [
+const ALIKE: [(&str, &str); 33] = [
+    ("better", "wise"),
+    ("tell", "give"),
+    ("number", "quantity"),
+    ("configuration", "config"),
+    ("saved", "located"),
+    ("out", "generally"),
+    ("see", "tested"),
+    ("want", "got"),
+    ("case", "when"),
+    ("way", "methods"),
+    ("percent", "percentage"),
     ("use", "apply"),
     ("located", "kept"),
-    ("need", "with"),
     ("log", "login"),
     ("greater", "exceed"),
     ("minutes", "minute"),

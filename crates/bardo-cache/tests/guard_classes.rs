@@ -314,3 +314,95 @@ fn may_is_a_month_beside_a_preposition_or_a_number() {
         ("Can I travel on May 3?", "Can I travel on 3 May?"),
     ]);
 }
+
+#[test]
+fn what_goes_on_is_not_what_is_done() {
+    separate(&[
+        ("Is the server being updated?", "Is the server updated?"),
+        ("Is the server updating?", "Is the server updated?"),
+        ("Is the store opening?", "Is the store open?"),
+    ]);
+    join(&[
+        ("Why is the pod restarting?", "Why does the pod restart?"),
+        ("Is it safe to eat raw eggs?", "Is eating raw eggs safe?"),
+    ]);
+}
+
+#[test]
+fn who_acts_on_whom_counts_in_open_questions() {
+    separate(&[
+        ("How can you help me?", "How can I help you?"),
+        ("How do you pay me?", "How do I pay?"),
+        ("Does it run for 3 hours?", "Does it run in 3 hours?"),
+        ("Is the app on the phone?", "Is the app for the phone?"),
+    ]);
+}
+
+#[test]
+fn clauses_of_one_meaning_join_and_their_neighbours_do_not() {
+    join(&[
+        (
+            "How much does a taxi to Rome cost?",
+            "What is the price of a taxi to Rome?",
+        ),
+        (
+            "How did gold perform last year?",
+            "What was the performance of gold last year?",
+        ),
+        ("How old is the Earth?", "What is the Earth's age?"),
+        ("Swap ETH for USDC", "Swap ETH to USDC"),
+        (
+            "How can I make my query faster?",
+            "How do I speed up my query?",
+        ),
+        (
+            "Is a visa required for traveling to Peru?",
+            "Do I need a visa to travel to Peru?",
+        ),
+        (
+            "Reverse a list in Python",
+            "How do I reverse a list in Python?",
+        ),
+        ("What is the price of one ETH?", "What is the price of ETH?"),
+        ("What is 15% of 200?", "How much is 15 percent of 200?"),
+        (
+            "Which planets have no moons?",
+            "Which planets do not have moons?",
+        ),
+        (
+            "Do you have student discounts?",
+            "Are there student discounts?",
+        ),
+        (
+            "Explain how photosynthesis works",
+            "How does photosynthesis work?",
+        ),
+        (
+            "Is lost luggage covered by the insurance?",
+            "Does the insurance cover lost luggage?",
+        ),
+    ]);
+    separate(&[
+        (
+            "How much does a taxi to Rome cost?",
+            "What is the price of a taxi from Rome?",
+        ),
+        (
+            "How does Go do error handling?",
+            "What is the performance of Go error handling?",
+        ),
+        ("Swap ETH for USDC", "Swap USDC to ETH"),
+        ("Send ETH for USDC", "Send ETH to USDC"),
+        (
+            "How can I make my query slower?",
+            "How do I speed up my query?",
+        ),
+        (
+            "Is the lawyer required to testify?",
+            "Do I need the lawyer to testify?",
+        ),
+        ("What is the price of 10 ETH?", "What is the price of ETH?"),
+        ("Do you have a car?", "Do I have a car?"),
+        ("Is the database backed up?", "Does the database back up?"),
+    ]);
+}

@@ -71,6 +71,10 @@ pub(super) struct Atom {
     pub(super) passive: bool,
     /// A participle after a form of "be", whatever its class.
     pub(super) participle: bool,
+    /// Behind a form of "be": "is failing", "is being tested".
+    pub(super) progressive: bool,
+    /// Behind a form of "be", with no preposition between.
+    pub(super) after_be: bool,
     /// Written in a form of the past, without "be" before it.
     pub(super) past: bool,
     /// Written in the plural.
@@ -140,6 +144,10 @@ struct Builder {
     open: bool,
     /// The word before can stand before a verb.
     finite: bool,
+    /// A preposition stands behind the form of "be".
+    aimed: bool,
+    /// "Being" stands before the word.
+    being: bool,
     /// A determiner of the current phrase names a certain thing.
     definite: bool,
     role: Option<Relation>,
@@ -159,7 +167,7 @@ impl Builder {
         self.since_be = self
             .since_be
             .map(|words| words + 1)
-            .filter(|words| *words <= 4);
+            .filter(|words| *words <= 8);
         match token.kind {
             TokenKind::Break => {
                 self.dangling();
@@ -206,7 +214,10 @@ impl Builder {
                 | "getting"
         ) {
             self.since_be = Some(0);
+            self.aimed = false;
+            self.being = word == "being";
         }
+        self.aimed |= TABLES.prepositions.contains_key(word);
         if let Some((written, name)) = TABLES.prepositions.get_key_value(word) {
             let verb = tokens.get(at + 1).is_some_and(|next| {
                 next.kind == TokenKind::Word && TABLES.verbs.contains(next.text.as_str())
@@ -236,13 +247,15 @@ impl Builder {
             }
             self.bounded();
         } else if !self.is_soft(word) && !is_unquantified(tokens, at) {
-            self.content(word);
+            // "Is lost luggage covered": what follows "is" at the start belongs to the subject.
+            let attributive = at == 1 && matches!(tokens[0].text.as_str(), "is" | "are");
+            self.content(word, attributive);
         }
     }
 
-    fn content(&mut self, word: &str) {
+    fn content(&mut self, word: &str, attributive: bool) {
         let participle = word.ends_with("ed") || TABLES.participles.contains(word);
-        let passive = participle && self.since_be.is_some();
+        let passive = participle && self.since_be.is_some() && !attributive;
         let key = TABLES.canonical(word);
         if self.is_soft(&key) {
             return;
@@ -261,6 +274,13 @@ impl Builder {
             self.boundary();
         }
         self.push(key, word, class, voice);
+        if let Some(atom) = self
+            .atoms
+            .last_mut()
+            .filter(|atom| word == format!("{}ed", atom.key))
+        {
+            atom.shown.clone_from(&atom.key);
+        }
         if clause {
             self.boundary();
         }
@@ -270,6 +290,8 @@ impl Builder {
         if let Some(last) = self.atoms.last_mut() {
             last.modifier = last.chunk == self.chunk && self.joined.is_none();
         }
+        let after_be = self.since_be.is_some() && !self.aimed;
+        let ongoing = shown.ends_with("ing") && !TABLES.fixed.contains(shown);
         self.atoms.push(Atom {
             key,
             shown: shown.to_owned(),
@@ -280,6 +302,8 @@ impl Builder {
             modifier: false,
             passive: voice.passive,
             participle: voice.participle,
+            progressive: after_be && (ongoing || self.being && voice.participle),
+            after_be,
             past: self.finite && is_past(shown) && !voice.participle,
             plural: self.is_plural(shown),
             definite: self.definite,

@@ -18,6 +18,7 @@ pub(super) fn settled(tokens: Vec<Token>) -> Vec<Token> {
     let tokens = affected(tokens);
     let tokens = turned(tokens);
     let tokens = asked_for(able(tokens));
+    let tokens = needed(quickened(performed(priced(tokens))));
     let tokens = postposed(tokens);
     carried(tokens)
 }
@@ -316,7 +317,7 @@ fn asked_for(mut tokens: Vec<Token>) -> Vec<Token> {
             && !token.text.starts_with('@')
             && !TABLES.stop.contains(token.text.as_str())
     });
-    let person = is_word(tokens.get(aux + 1), &["i", "you", "we", "they"]);
+    let person = is_word(tokens.get(aux + 1), &["i", "you", "we", "they", "people"]);
     let verb = tokens.get(aux + 2).filter(|verb| {
         verb.kind == TokenKind::Word
             && !matches!(verb.text.as_str(), "have" | "be" | "do" | "get")
@@ -336,6 +337,125 @@ fn asked_for(mut tokens: Vec<Token>) -> Vec<Token> {
             "are"
         };
         tokens.splice(aux..aux + 3, words(&[be, &verb]));
+    }
+    tokens
+}
+
+/// The end of the first clause: a break, a mark, or the end of the text.
+fn clause_end(tokens: &[Token], from: usize) -> usize {
+    let ends = |token: &Token| is_break(token) || token.text.starts_with('@');
+    let end = tokens.iter().skip(from).position(ends);
+    end.map_or(tokens.len(), |end| from + end)
+}
+
+/// "How much does X cost" is "what is the price of X".
+fn priced(mut tokens: Vec<Token>) -> Vec<Token> {
+    let asks = is_word(tokens.first(), &["@howmuch"]);
+    let aux = is_word(tokens.get(1), &["do", "does", "did"]);
+    let named = !is_word(
+        tokens.get(2),
+        &["i", "you", "we", "it", "they", "he", "she"],
+    );
+    let cost = (3..clause_end(&tokens, 1)).find(|&at| is_word(tokens.get(at), &["cost"]));
+    if let Some(cost) = cost.filter(|_| asks && aux && named)
+        && !is_word(tokens.get(cost + 1), &["to", "me", "you", "us"])
+    {
+        let past = is_word(tokens.get(1), &["did"]);
+        tokens.remove(cost);
+        tokens.splice(..2, words(&["@what", "price", "of"]));
+        tokens.push(Token::word(if past { "@was" } else { "@is" }));
+    }
+    tokens
+}
+
+/// "How did X perform" is "what was the performance of X".
+fn performed(mut tokens: Vec<Token>) -> Vec<Token> {
+    let asks = is_word(tokens.first(), &["how"]);
+    let aux = is_word(
+        tokens.get(1),
+        &["did", "has", "have", "is", "are", "does", "do"],
+    );
+    let named = !is_word(
+        tokens.get(2),
+        &["i", "you", "we", "it", "they", "he", "she", "not"],
+    );
+    let verb = (3..clause_end(&tokens, 1).min(REACH)).find(|&at| {
+        is_word(
+            tokens.get(at),
+            &["perform", "performed", "performing", "do", "done", "doing"],
+        )
+    });
+    // "How does Go do error handling" asks something else.
+    let ends = |next: &Token| {
+        next.kind != TokenKind::Word
+            || next.text.starts_with('@')
+            || TABLES.prepositions.contains_key(next.text.as_str())
+            || TABLES.classes.get(next.text.as_str()) == Some(&"time")
+            || matches!(
+                next.text.as_str(),
+                "this" | "last" | "before" | "after" | "during" | "since"
+            )
+    };
+    if let Some(verb) = verb.filter(|_| asks && aux && named)
+        && tokens.get(verb + 1).is_none_or(ends)
+    {
+        let past = is_word(tokens.get(1), &["did", "has", "have"]);
+        tokens.remove(verb);
+        tokens.splice(..2, words(&["@what", "performance", "of"]));
+        tokens.push(Token::word(if past { "@was" } else { "@is" }));
+    }
+    tokens
+}
+
+/// "Make X faster" is "speed up X".
+fn quickened(mut tokens: Vec<Token>) -> Vec<Token> {
+    let Some(make) = tokens.iter().position(|token| token.is_word("make")) else {
+        return tokens;
+    };
+    let end = clause_end(&tokens, make);
+    let verb = match end.checked_sub(1).map(|last| tokens[last].text.as_str()) {
+        Some("faster" | "quicker") => "speed-up",
+        Some("slower") => "slow-down",
+        _ => return tokens,
+    };
+    if end > make + 2 && end - make <= REACH {
+        tokens.remove(end - 1);
+        tokens[make] = Token::word(verb);
+    }
+    tokens
+}
+
+/// "Is X required to do it" is "do I need X to do it".
+fn needed(mut tokens: Vec<Token>) -> Vec<Token> {
+    if !is_word(tokens.first(), &["is", "are"]) {
+        return tokens;
+    }
+    let end = clause_end(&tokens, 1);
+    let verb = (2..end.min(REACH))
+        .find(|&at| is_word(tokens.get(at), &["required", "needed", "necessary"]));
+    let Some(verb) = verb else {
+        return tokens;
+    };
+    let plain = tokens[1..verb].iter().all(|token| {
+        token.kind == TokenKind::Word
+            && !matches!(
+                token.text.as_str(),
+                "it" | "there" | "not" | "this" | "that"
+            )
+            && !TABLES.prepositions.contains_key(token.text.as_str())
+    });
+    let gerund = tokens
+        .get(verb + 2)
+        .is_some_and(|next| next.text.ends_with("ing") && TABLES.is_verb(&TABLES.base(&next.text)));
+    let last = verb + 1 == end;
+    let aims =
+        is_word(tokens.get(verb + 1), &["to"]) || is_word(tokens.get(verb + 1), &["for"]) && gerund;
+    if plain && (last || aims) {
+        if aims {
+            tokens[verb + 1] = Token::word(if gerund { "@aux" } else { "to" });
+        }
+        tokens.remove(verb);
+        tokens.splice(..1, words(&["do", "i", "need"]));
     }
     tokens
 }

@@ -247,13 +247,20 @@ fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
             other: said(other),
         })
     };
-    let open =
-        |frame: &SentenceFrame| matches!(frame.ask, Asking::What | Asking::Who | Asking::HowMany);
-    if one.done_to != other.done_to && open(one) && open(other) {
+    let open = |frame: &SentenceFrame| !matches!(frame.ask, Asking::Nothing | Asking::YesNo);
+    let done = one.done_to != other.done_to || one.done_to && one.persons != other.persons;
+    if done && open(one) && open(other) {
         return separate(&one.persons, &other.persons);
     }
     if one.others != other.others {
         return separate(&one.others, &other.others);
+    }
+    // "Should I" is "should you", and "do I have it" is not "do you have it".
+    let alone = |frame: &SentenceFrame| {
+        frame.ask == Asking::YesNo && frame.modals.is_empty() && !frame.persons.is_empty()
+    };
+    if alone(one) && alone(other) && one.persons != other.persons {
+        return separate(&one.persons, &other.persons);
     }
     let several = one.persons.len() > 1 || other.persons.len() > 1;
     if several && one.persons != other.persons {
@@ -276,6 +283,9 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     let mut agents = None;
     for &(a, b) in &pairs {
         let (a, b) = (&one[a], &other[b]);
+        if tense::goes_on(a, b) || tense::goes_on(b, a) {
+            return Some(Mismatch::Tense);
+        }
         if tense::counts_differ(a, b) {
             return Some(Mismatch::Number {
                 one: a.shown.clone(),
@@ -320,9 +330,15 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
             && atoms.iter().any(|atom| atom.role == Relation::To)
     };
     let transforms = changes(one) && changes(other);
+    let swaps = [one, other].iter().all(|atoms| {
+        let swap = |atom: &Atom| atom.key == "swap";
+        atoms.iter().any(swap)
+    });
     order::changed(one, other, &pairs).or_else(|| {
         let pairs = || pairs.iter().map(|&(a, b)| (&one[a], &other[b]));
-        let agree = |a, b| roles_agree(a, b) || transforms && sources_agree(a, b);
+        let agree = |a, b| {
+            roles_agree(a, b) || transforms && sources_agree(a, b) || swaps && targets_agree(a, b)
+        };
         // A compound taken apart in each text is two words in exchanged places.
         let only_as = |compound: fn(&Atom, &Atom) -> bool| {
             pairs().find(|(a, b)| !relations_agree(a, b) && compound(a, b))
@@ -341,6 +357,12 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
 
 /// Verbs of which "from X to Y" and "X to Y" say the same.
 const TRANSFORMS: [&str; 5] = ["convert", "translate", "upgrad", "downgrad", "migrate"];
+
+/// "Swap ETH for USDC" and "swap ETH to USDC".
+fn targets_agree(a: &Atom, b: &Atom) -> bool {
+    use Relation::{For, To};
+    matches!(a.class, "ticker" | "currency") && matches!((a.role, b.role), (For, To) | (To, For))
+}
 
 fn sources_agree(a: &Atom, b: &Atom) -> bool {
     use Relation::{From, Plain};

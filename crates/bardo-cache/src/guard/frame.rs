@@ -217,7 +217,15 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
         Asking::YesNo if super::compare::offers_a_choice(atoms) => frame.ask = Asking::What,
         Asking::How if has(atoms, "differ") => frame.ask = Asking::What,
         Asking::HowMuch if has(atoms, "price") => frame.ask = Asking::What,
-        Asking::What if has(atoms, "happenif") => frame.modals.retain(|modal| *modal != "will"),
+        // "Why won't it connect" and "why doesn't it connect", of a thing.
+        Asking::Why if has(atoms, "not") => frame.modals.retain(|modal| *modal != "will"),
+        Asking::Nothing if has(atoms, "not") && frame.persons.is_empty() => {
+            let timed = atoms.iter().any(|atom| atom.class == "time");
+            frame.modals.retain(|modal| *modal != "will" || timed);
+        }
+        Asking::What if has(atoms, "happenif") || has(atoms, "happen") => {
+            frame.modals.retain(|modal| *modal != "will")
+        }
         Asking::What if has(atoms, "amount") => {
             frame.ask = Asking::HowMuch;
             atoms.retain(|atom| atom.key != "amount");
@@ -243,11 +251,52 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
         }
         _ => {}
     }
+    if matches!(frame.ask, Asking::What | Asking::HowMuch) && has(atoms, "price") {
+        single(atoms);
+        computed(atoms);
+    }
     if has(atoms, "distanc") {
         apart(atoms);
     }
     if frame.ask == Asking::YesNo {
         judged(atoms);
+    }
+    if frame.ask == Asking::Nothing && programs(frame, atoms) {
+        frame.ask = Asking::How;
+        frame.present = true;
+    }
+}
+
+/// "Reverse a list in Python" asks how it is done.
+fn programs(frame: &SentenceFrame, atoms: &[Atom]) -> bool {
+    let verb = atoms.first().is_some_and(|first| {
+        TABLES.is_verb(&TABLES.base(&first.shown)) && first.role == Relation::Plain
+    });
+    let language = |atom: &Atom| atom.class == "language" && atom.role == Relation::In;
+    verb && frame.persons.is_empty() && !frame.past && atoms.iter().any(language)
+}
+
+/// The price of one token is that of the token.
+fn single(atoms: &mut [Atom]) {
+    for atom in atoms.iter_mut().filter(|atom| atom.class == "number") {
+        let unit = atom.key.strip_prefix("1 ").map(str::to_owned);
+        let token = unit.filter(|unit| TABLES.classes.get(unit.as_str()) == Some(&"ticker"));
+        if let Some(token) = token {
+            atom.key = token;
+            atom.class = "ticker";
+        }
+    }
+}
+
+/// "How much is 15 % of 200" asks for no price.
+fn computed(atoms: &mut Vec<Atom>) {
+    if let [first, second, ..] = &atoms[..]
+        && first.key == "price"
+        && second.class == "number"
+        && (!second.key.contains(' ') || second.key.ends_with("percent"))
+    {
+        atoms.remove(0);
+        atoms[0].role = Relation::Plain;
     }
 }
 

@@ -17,13 +17,13 @@ pub(super) fn changed(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) ->
             let second = (&one[a2], &other[b2]);
             let follows = |a: usize, b: usize| pairs.contains(&(a + 1, b + 1));
             let adjacent = adjacent(&one[a1..=a2]) && adjacent(&other[b2..=b1]);
-            let exchange = |distance, followed| Exchange {
+            let moved = |distance, followed| WordMove {
                 distance,
                 followed,
                 adjacent,
             };
-            let free = may_move(first, second, exchange(b1 - b2, follows(a1, b1)))
-                || may_move(second, first, exchange(a2 - a1, follows(a2, b2)))
+            let free = may_move(first, second, moved(b1 - b2, follows(a1, b1)))
+                || may_move(second, first, moved(a2 - a1, follows(a2, b2)))
                 || compares(first.0)
                 || compares(second.0)
                 || alternatives(one, a1, a2) && alternatives(other, b2, b1);
@@ -39,7 +39,7 @@ pub(super) fn changed(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) ->
 }
 
 /// How two words changed places.
-struct Exchange {
+struct WordMove {
     /// How many words apart they are.
     distance: usize,
     /// One word comes behind the moved one, in both texts.
@@ -58,10 +58,10 @@ fn adjacent(atoms: &[Atom]) -> bool {
 }
 
 /// Whether a word may stand on the other side of another one.
-fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), exchange: Exchange) -> bool {
-    let Exchange {
+fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), moved: WordMove) -> bool {
+    let WordMove {
         distance, followed, ..
-    } = exchange;
+    } = moved;
     let (a, b) = mover;
     // What "not", "all" or "but" says belongs to the words beside it.
     let bound = |atom: &Atom| {
@@ -75,12 +75,8 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), exchange: Exchange) -> 
     let strong = |role: Relation| !matches!(role, Relation::Plain | Relation::Of);
     // "In Aave on Arbitrum" is "on Arbitrum in Aave", but not "in Arbitrum on Aave".
     let exact = !strong(over.0.role) || a.class == "time" || a.preposition == b.preposition;
-    let phrase = apart
-        && exchange.adjacent
-        && strong(a.role)
-        && roles_agree(a, b)
-        && strong(b.role)
-        && exact;
+    let phrase =
+        apart && moved.adjacent && strong(a.role) && roles_agree(a, b) && strong(b.role) && exact;
     let complement = |role| matches!(role, Relation::Of | Relation::In | Relation::For);
     // Of "the price of the fast charger", "fast" moves only together with "charger".
     let whole = |phrase: &Atom| !phrase.modifier || followed;
@@ -172,11 +168,15 @@ pub(super) fn compounds(a: &Atom, b: &Atom) -> bool {
 
 pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
     use Relation::{For, In, Of, Plain, With};
+    // "In 3 days" is when, and "for 3 days" how long.
+    if a.class == "number" && (a.role == For) != (b.role == For) {
+        return false;
+    }
     a.role == b.role
         || a.class == "protocol" && matches!((a.role, b.role), (In, With) | (With, In))
         || a.class == "time" && matches!((a.role, b.role), (For, Plain) | (Plain, For))
         || matches!(
             (a.role, b.role),
-            (Plain | Of | In, Plain | Of | In) | (Of | In, For) | (For, Of | In)
+            (Plain | Of | In, Plain | Of | In) | (Of, For) | (For, Of)
         )
 }

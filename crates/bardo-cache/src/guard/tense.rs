@@ -48,6 +48,11 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &[Atom]) {
     }
 }
 
+/// "Is updating" and "is being updated" go on, "is updated" and "is open" do not.
+pub(super) fn goes_on(a: &Atom, b: &Atom) -> bool {
+    a.progressive && !b.progressive && b.after_be
+}
+
 /// One certain thing against several: "the dog" against "dogs", "a row" against "the rows". "A dog"
 /// and "dogs" are any of them.
 pub(super) fn counts_differ(a: &Atom, b: &Atom) -> bool {

@@ -262,6 +262,14 @@ fn particles(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
+/// Verbs that a phrase joins with their particle.
+fn particle_verb(word: &str) -> bool {
+    matches!(
+        word,
+        "turnon" | "turnoff" | "backup" | "rollback" | "shutdown"
+    )
+}
+
 /// Applies the longest phrase at each place.
 fn phrases(tokens: &[Token]) -> Vec<Token> {
     let mut found = Vec::with_capacity(tokens.len());
@@ -282,7 +290,13 @@ fn phrases(tokens: &[Token]) -> Vec<Token> {
         match longest(tokens, &bases, at, starts) {
             Some(phrase) => {
                 tenses.extend(phrase.tense.map(Token::word));
-                found.extend(phrase.to.iter().map(|word| Token::word(*word)));
+                match phrase.to[..] {
+                    // "Turned on" stays a participle.
+                    [verb] if tokens[at].text.ends_with("ed") && particle_verb(verb) => {
+                        found.push(Token::word(format!("{verb}ed")));
+                    }
+                    _ => found.extend(phrase.to.iter().map(|word| Token::word(*word))),
+                }
                 at += phrase.from.len();
             }
             None => {
