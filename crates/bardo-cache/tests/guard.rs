@@ -221,7 +221,12 @@ fn content() -> Vec<String> {
 
 /// Words that say the same in their phrases: before a number, after "where can I", in "the best way
 /// to" and "gas fees".
-const ALIKE: [(&str, &str); 33] = [
+const ALIKE: [(&str, &str); 38] = [
+    ("check", "tests"),
+    ("cancel", "stopping"),
+    ("command", "process"),
+    ("use", "redeem"),
+    ("out", "get"),
     ("better", "wise"),
     ("tell", "give"),
     ("number", "quantity"),

@@ -406,3 +406,37 @@ fn clauses_of_one_meaning_join_and_their_neighbours_do_not() {
         ("Is the database backed up?", "Does the database back up?"),
     ]);
 }
+
+#[test]
+fn the_voice_of_a_verb_counts() {
+    separate(&[
+        ("Why are people paid?", "Why do people pay?"),
+        ("Why are users forgotten?", "Why do users forget?"),
+        ("Which tools are supported?", "Which tools support it?"),
+    ]);
+    join(&[
+        ("Which tools are supported?", "Which tools do you support?"),
+        ("Does it support SSO?", "Is SSO supported?"),
+        (
+            "How often do you update the docs?",
+            "How often are the docs updated?",
+        ),
+    ]);
+}
+
+#[test]
+fn a_measure_has_no_height_of_its_own() {
+    join(&[
+        ("How high is the fee?", "What is the fee?"),
+        (
+            "What is the tool used for?",
+            "What is the purpose of the tool?",
+        ),
+    ]);
+    separate(&[
+        ("How high is the tower?", "What is the tower?"),
+        ("What is the height limit?", "What is the limit?"),
+        ("What is the term of the loan?", "What is the loan?"),
+        ("What is the tool used for?", "Who is the tool used by?"),
+    ]);
+}

@@ -18,7 +18,8 @@ pub(super) fn settled(tokens: Vec<Token>) -> Vec<Token> {
     let tokens = affected(tokens);
     let tokens = turned(tokens);
     let tokens = asked_for(able(tokens));
-    let tokens = needed(quickened(performed(priced(tokens))));
+    let tokens = needed(supported(quickened(performed(priced(tokens)))));
+    let tokens = aimed(tokens);
     let tokens = postposed(tokens);
     carried(tokens)
 }
@@ -308,7 +309,8 @@ fn asked_for(mut tokens: Vec<Token>) -> Vec<Token> {
     if !is_word(tokens.first(), &["what", "which", "@what"]) {
         return tokens;
     }
-    let aux = (2..tokens.len().min(REACH)).find(|&at| is_word(tokens.get(at), &["do", "did"]));
+    let aux =
+        (2..tokens.len().min(REACH)).find(|&at| is_word(tokens.get(at), &["do", "does", "did"]));
     let Some(aux) = aux else {
         return tokens;
     };
@@ -317,7 +319,9 @@ fn asked_for(mut tokens: Vec<Token>) -> Vec<Token> {
             && !token.text.starts_with('@')
             && !TABLES.stop.contains(token.text.as_str())
     });
-    let person = is_word(tokens.get(aux + 1), &["i", "you", "we", "they", "people"]);
+    let person = is_word(tokens.get(aux + 1), &["i", "you", "we", "they", "people"])
+        && !is_word(tokens.get(aux), &["does"])
+        || is_word(tokens.get(aux), &["does"]) && is_word(tokens.get(aux + 1), &["it"]);
     let verb = tokens.get(aux + 2).filter(|verb| {
         verb.kind == TokenKind::Word
             && !matches!(verb.text.as_str(), "have" | "be" | "do" | "get")
@@ -421,6 +425,55 @@ fn quickened(mut tokens: Vec<Token>) -> Vec<Token> {
     if end > make + 2 && end - make <= REACH {
         tokens.remove(end - 1);
         tokens[make] = Token::word(verb);
+    }
+    tokens
+}
+
+/// "Does it support X" is "is X supported".
+fn supported(mut tokens: Vec<Token>) -> Vec<Token> {
+    let verb = ["support", "include", "require", "accept", "cover"]
+        .into_iter()
+        .find(|verb| is_word(tokens.get(2), &[verb]));
+    let Some(verb) = verb else {
+        return tokens;
+    };
+    let end = clause_end(&tokens, 1);
+    let plain = tokens[2..end].iter().all(|token| {
+        let word = token.text.as_str();
+        let bound = TABLES.prepositions.contains_key(word) || super::frame::is_auxiliary(word);
+        token.kind == TokenKind::Word && !bound && !matches!(word, "not" | "that" | "if" | "when")
+    });
+    let it = is_word(tokens.first(), &["does"]) && is_word(tokens.get(1), &["it"]);
+    if it && plain && end > 3 {
+        let stem = verb.trim_end_matches('e');
+        tokens.insert(end, Token::word(format!("{stem}ed")));
+        tokens.splice(..3, words(&["is"]));
+    }
+    tokens
+}
+
+/// "What is X for" and "what is X used for" ask for the purpose of X.
+fn aimed(mut tokens: Vec<Token>) -> Vec<Token> {
+    let starts = is_word(tokens.first(), &["what"]) && is_word(tokens.get(1), &["is", "are"]);
+    let from = if starts { 2 } else { 1 };
+    let end = clause_end(&tokens, from);
+    let asks = starts || is_word(tokens.first(), &["@what"]);
+    let last = end.checked_sub(1).filter(|last| asks && *last > from);
+    let Some(last) = last.filter(|last| is_word(tokens.get(*last), &["for"])) else {
+        return tokens;
+    };
+    let used = is_word(tokens.get(last - 1), &["used"]);
+    let to = if used { last - 1 } else { last };
+    let plain = tokens[from..to].iter().all(|token| {
+        token.kind != TokenKind::Word
+            || !super::frame::is_auxiliary(&token.text)
+                && !TABLES.is_verb(&TABLES.base(&token.text))
+                && !matches!(token.text.as_str(), "i" | "you" | "we" | "they" | "it")
+    });
+    if plain && to > from {
+        tokens.drain(to..=last);
+        tokens.splice(..from, words(&["@what", "purpose", "of"]));
+        tokens.push(Token::word("@is"));
     }
     tokens
 }

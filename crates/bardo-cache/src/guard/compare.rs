@@ -281,6 +281,7 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         return Some(difference);
     }
     let mut agents = None;
+    let mut turned_over = Vec::new();
     for &(a, b) in &pairs {
         let (a, b) = (&one[a], &other[b]);
         if tense::goes_on(a, b) || tense::goes_on(b, a) {
@@ -293,8 +294,10 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
             });
         }
         if a.class == "state" && a.participle != b.participle {
-            if let Some(Turn::WithAgent(role)) = turned(first, second, a, b) {
-                agents = Some((role, a.key.as_str()));
+            match turned(first, second, a, b) {
+                Some(Turn::WithAgent(role)) => agents = Some((role, a.key.as_str())),
+                Some(Turn::WithoutAgent) => turned_over.push(a.key.as_str()),
+                None => {}
             }
         } else if a.passive != b.passive {
             match turned(first, second, a, b) {
@@ -323,7 +326,7 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         let (a, b) = (&one[a], &other[b]);
         let agent = agents
             .is_some_and(|(role, verb)| (a.role == role) != (b.role == role) || a.key == verb);
-        a.passive == b.passive && !agent
+        a.passive == b.passive && !agent && !turned_over.contains(&a.key.as_str())
     });
     let changes = |atoms: &[Atom]| {
         atoms.iter().any(|atom| TRANSFORMS.contains(&&*atom.key))

@@ -255,6 +255,7 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
         single(atoms);
         computed(atoms);
     }
+    measured(atoms);
     if has(atoms, "distanc") {
         apart(atoms);
     }
@@ -285,6 +286,23 @@ fn single(atoms: &mut [Atom]) {
             atom.key = token;
             atom.class = "ticker";
         }
+    }
+}
+
+/// "How high is the fee" is "what is the fee", while a tower has a height of its own.
+fn measured(atoms: &mut Vec<Atom>) {
+    let measure = |atom: &Atom| {
+        TABLES.measures.contains(atom.key.as_str()) && !atom.modifier && atom.joined.is_none()
+    };
+    let own = match atoms.first().map(|first| first.key.as_str()) {
+        Some("howhigh") => "height",
+        Some("howbig") => "size",
+        _ => return,
+    };
+    if atoms.iter().any(measure) {
+        atoms.remove(0);
+    } else {
+        atoms[0].key = own.to_owned();
     }
 }
 

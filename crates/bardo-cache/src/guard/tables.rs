@@ -48,6 +48,8 @@ pub(super) struct Tables {
     pub(super) mild: HashSet<&'static str>,
     /// Adverbs that say the same on each side of the words beside them.
     pub(super) movable: HashSet<&'static str>,
+    /// Nouns with an amount: "how high is the fee" is "what is the fee".
+    pub(super) measures: HashSet<&'static str>,
     /// Determiners that name a certain thing.
     pub(super) definite: HashSet<&'static str>,
     /// Nouns that are one thing in the singular and in the plural.
@@ -203,6 +205,7 @@ impl Tables {
                     "weak" => &mut self.weak,
                     "mild" => &mut self.mild,
                     "movable" => &mut self.movable,
+                    "measures" => &mut self.measures,
                     "definite" => &mut self.definite,
                     "uncounted" => &mut self.uncounted,
                     "fixed" => &mut self.fixed,
