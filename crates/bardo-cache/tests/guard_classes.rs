@@ -440,3 +440,36 @@ fn a_measure_has_no_height_of_its_own() {
         ("What is the tool used for?", "Who is the tool used by?"),
     ]);
 }
+
+#[test]
+fn available_and_current_count_before_what_they_describe() {
+    separate(&[
+        ("How many seats are available?", "How many seats are there?"),
+        ("What is my available balance?", "What is my balance?"),
+        (
+            "How do I open a current account?",
+            "How do I open an account?",
+        ),
+        ("Where is the current directory?", "Where is the directory?"),
+    ]);
+    join(&[
+        (
+            "What is the current price of ETH?",
+            "What is the price of ETH?",
+        ),
+        (
+            "Is a student discount available?",
+            "Is there a student discount?",
+        ),
+    ]);
+}
+
+#[test]
+fn you_and_i_are_not_one_person_where_no_modal_asks_for_a_rule() {
+    separate(&[
+        ("What do you charge?", "What do I charge?"),
+        ("When do you ship?", "When do I ship?"),
+        ("Do you have a discount?", "Do I have a discount?"),
+    ]);
+    join(&[("Should I stretch first?", "Should you stretch first?")]);
+}

@@ -89,6 +89,7 @@ pub(super) struct Atom {
 pub(super) fn build(tokens: &[Token], ask: Asking) -> Vec<Atom> {
     let mut builder = Builder {
         open: !matches!(ask, Asking::Nothing | Asking::YesNo),
+        counts: matches!(ask, Asking::HowMany | Asking::HowMuch),
         ..Builder::default()
     };
     for at in 0..tokens.len() {
@@ -142,6 +143,8 @@ struct Builder {
     atoms: Vec<Atom>,
     /// The text asks what, how or when.
     open: bool,
+    /// The text asks how many or how much.
+    counts: bool,
     /// The word before can stand before a verb.
     finite: bool,
     /// A preposition stands behind the form of "be".
@@ -246,7 +249,7 @@ impl Builder {
                 self.dangling();
             }
             self.bounded();
-        } else if !self.is_soft(word) && !is_unquantified(tokens, at) {
+        } else if (!self.is_soft(word) || self.says(tokens, at)) && !is_unquantified(tokens, at) {
             // "Is lost luggage covered": what follows "is" at the start belongs to the subject.
             let attributive = at == 1 && matches!(tokens[0].text.as_str(), "is" | "are");
             self.content(word, attributive);
@@ -257,7 +260,7 @@ impl Builder {
         let participle = word.ends_with("ed") || TABLES.participles.contains(word);
         let passive = participle && self.since_be.is_some() && !attributive;
         let key = TABLES.canonical(word);
-        if self.is_soft(&key) {
+        if self.is_soft(&key) && !matches!(word, "available" | "current") {
             return;
         }
         let class = TABLES
@@ -314,6 +317,33 @@ impl Builder {
 
     fn is_soft(&self, word: &str) -> bool {
         TABLES.soft.contains(word) || self.open && TABLES.mild.contains(word)
+    }
+
+    /// Soft words that say something where they stand: "how many seats are available" and "the
+    /// available balance", "a current account" but not "the current price".
+    fn says(&self, tokens: &[Token], at: usize) -> bool {
+        let next = tokens.get(at + 1).filter(|next| {
+            let word = next.text.as_str();
+            let function = TABLES.stop.contains(word)
+                || TABLES.determiners.contains(word)
+                || TABLES.prepositions.contains_key(word)
+                || word.starts_with('@');
+            next.kind == TokenKind::Word && !function
+        });
+        let key = next.map(|next| TABLES.canonical(&next.text));
+        let measured = key.is_some_and(|key| {
+            TABLES.measures.contains(key.as_str())
+                || matches!(TABLES.classes.get(key.as_str()), Some(&("ticker" | "time")))
+                || matches!(
+                    key.as_str(),
+                    "status" | "state" | "date" | "tim" | "valu" | "market"
+                )
+        });
+        match tokens[at].text.as_str() {
+            "available" => self.counts || next.is_some(),
+            "current" => next.is_some() && !measured,
+            _ => false,
+        }
     }
 
     /// Verbs in the third person look like a plural: they are one only where a phrase starts.

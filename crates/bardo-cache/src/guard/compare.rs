@@ -257,7 +257,11 @@ fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
     }
     // "Should I" is "should you", and "do I have it" is not "do you have it".
     let alone = |frame: &SentenceFrame| {
-        frame.ask == Asking::YesNo && frame.modals.is_empty() && !frame.persons.is_empty()
+        let addressed = matches!(
+            frame.ask,
+            Asking::YesNo | Asking::What | Asking::Who | Asking::When | Asking::Where | Asking::Why
+        );
+        addressed && frame.modals.is_empty() && !frame.persons.is_empty()
     };
     if alone(one) && alone(other) && one.persons != other.persons {
         return separate(&one.persons, &other.persons);
