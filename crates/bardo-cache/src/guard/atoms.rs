@@ -322,6 +322,9 @@ impl Builder {
     /// Soft words that say something where they stand: "how many seats are available" and "the
     /// available balance", "a current account" but not "the current price".
     fn says(&self, tokens: &[Token], at: usize) -> bool {
+        if !matches!(tokens[at].text.as_str(), "available" | "current") {
+            return false;
+        }
         let next = tokens.get(at + 1).filter(|next| {
             let word = next.text.as_str();
             let function = TABLES.stop.contains(word)
@@ -348,10 +351,14 @@ impl Builder {
 
     /// Verbs in the third person look like a plural: they are one only where a phrase starts.
     fn is_plural(&self, word: &str) -> bool {
+        if matches!(word, "children" | "men" | "women" | "people" | "indices") {
+            return true;
+        }
+        if !word.ends_with('s') || word.ends_with("ss") {
+            return false;
+        }
         let base = TABLES.base(word);
-        let plural = word.ends_with('s') && base.len() < word.len() && !word.ends_with("ss")
-            || matches!(word, "children" | "men" | "women" | "people" | "indices");
-        plural && (!self.filled || !TABLES.is_verb(&base))
+        base.len() < word.len() && (!self.filled || !TABLES.is_verb(&base))
     }
 
     /// A preposition without a word behind it: "which chain do I bridge to" against "bridge from".

@@ -70,8 +70,8 @@ pub(super) struct Tables {
     pub(super) foreign: HashSet<&'static str>,
     /// Synonyms beside certain words only: the word, those words, and the canonical word.
     contexts: HashMap<String, Vec<(Vec<String>, &'static str)>>,
-    /// American by British spellings, as starts of words.
-    spellings: Vec<(&'static str, &'static str)>,
+    /// American by British spellings, as starts of words, by their first byte.
+    spellings: HashMap<u8, Vec<(&'static str, &'static str)>>,
     /// Verbs whose particle can stand behind their object.
     pub(super) separable: HashSet<&'static str>,
     /// Unit of a number by its names.
@@ -112,10 +112,13 @@ fn spelled(
 
 impl Tables {
     fn parse() -> Self {
-        let mut tables = Self {
-            spellings: lines(SPELLINGS, ":").flat_map(spelled).collect(),
-            ..Self::default()
-        };
+        let mut tables = Self::default();
+        for (british, american) in lines(SPELLINGS, ":").flat_map(spelled) {
+            if let Some(first) = british.bytes().next() {
+                let spellings = tables.spellings.entry(first).or_default();
+                spellings.push((british, american));
+            }
+        }
         for (base, forms) in lines(FORMS, ":") {
             tables.irregular(base, forms);
         }
@@ -261,7 +264,8 @@ impl Tables {
 
     /// A word in American spelling.
     fn american(&self, word: &str) -> String {
-        for (british, american) in &self.spellings {
+        let first = word.bytes().next().unwrap_or_default();
+        for (british, american) in self.spellings.get(&first).into_iter().flatten() {
             if let Some(rest) = word.strip_prefix(british) {
                 return format!("{american}{rest}");
             }
