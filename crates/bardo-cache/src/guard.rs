@@ -18,6 +18,7 @@ mod compare;
 mod frame;
 mod number;
 mod order;
+mod questions;
 mod scan;
 mod tables;
 mod tense;

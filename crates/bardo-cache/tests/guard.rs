@@ -221,7 +221,9 @@ fn content() -> Vec<String> {
 
 /// Words that say the same in their phrases: before a number, after "where can I", in "the best way
 /// to" and "gas fees".
-const ALIKE: [(&str, &str); 39] = [
+const ALIKE: [(&str, &str); 41] = [
+    ("interest", "generally"),
+    ("want", "require"),
     ("file", "location"),
     ("check", "tests"),
     ("cancel", "stopping"),

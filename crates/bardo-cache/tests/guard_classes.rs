@@ -473,3 +473,57 @@ fn you_and_i_are_not_one_person_where_no_modal_asks_for_a_rule() {
     ]);
     join(&[("Should I stretch first?", "Should you stretch first?")]);
 }
+
+#[test]
+fn openings_of_one_question_join() {
+    for (question, wordings) in [
+        (
+            "How do I reset my router?",
+            &[
+                "Could you tell me how I can reset my router?",
+                "I need to reset my router. How do I do that?",
+                "How would I go about resetting my router?",
+                "Which steps do I need to take to reset my router?",
+                "How can my router be reset?",
+            ][..],
+        ),
+        (
+            "Who wrote Hamlet?",
+            &[
+                "Who was Hamlet written by?",
+                "By whom was Hamlet written?",
+                "Who's the author of Hamlet?",
+            ],
+        ),
+        (
+            "Does the plan include backups?",
+            &[
+                "Are backups included in the plan?",
+                "Does the plan come with backups?",
+                "Can you tell me whether the plan includes backups?",
+            ],
+        ),
+        (
+            "What happens if I miss a payment?",
+            &[
+                "If I miss a payment, what happens?",
+                "What if I miss a payment?",
+            ],
+        ),
+        (
+            "How long does the course last?",
+            &[
+                "How long is the course?",
+                "What is the length of the course?",
+            ],
+        ),
+    ] {
+        for wording in wordings {
+            assert_eq!(
+                difference(question, wording),
+                None,
+                "{question} | {wording}"
+            );
+        }
+    }
+}

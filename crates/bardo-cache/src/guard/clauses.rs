@@ -3,11 +3,12 @@
 //!
 //! Each rule names the words of its pattern, so a clause that only resembles it stays as it is.
 
+use super::questions;
 use super::scan::{Token, TokenKind};
 use super::tables::TABLES;
 
 /// The most words of a subject between two words of a pattern.
-const REACH: usize = 8;
+pub(super) const REACH: usize = 8;
 
 /// The tokens with each known clause in its common form.
 pub(super) fn settled(tokens: Vec<Token>) -> Vec<Token> {
@@ -18,21 +19,20 @@ pub(super) fn settled(tokens: Vec<Token>) -> Vec<Token> {
     let tokens = affected(tokens);
     let tokens = turned(tokens);
     let tokens = asked_for(able(tokens));
-    let tokens = needed(supported(quickened(performed(priced(tokens)))));
-    let tokens = aimed(tokens);
+    let tokens = questions::settled(tokens);
     let tokens = postposed(tokens);
     carried(tokens)
 }
 
-fn is_word(token: Option<&Token>, words: &[&str]) -> bool {
+pub(super) fn is_word(token: Option<&Token>, words: &[&str]) -> bool {
     token.is_some_and(|token| token.kind == TokenKind::Word && words.contains(&token.text.as_str()))
 }
 
-fn is_break(token: &Token) -> bool {
+pub(super) fn is_break(token: &Token) -> bool {
     token.kind == TokenKind::Break
 }
 
-fn words(list: &[&str]) -> Vec<Token> {
+pub(super) fn words(list: &[&str]) -> Vec<Token> {
     list.iter().map(|word| Token::word(*word)).collect()
 }
 
@@ -341,174 +341,6 @@ fn asked_for(mut tokens: Vec<Token>) -> Vec<Token> {
             "are"
         };
         tokens.splice(aux..aux + 3, words(&[be, &verb]));
-    }
-    tokens
-}
-
-/// The end of the first clause: a break, a mark, or the end of the text.
-fn clause_end(tokens: &[Token], from: usize) -> usize {
-    let ends = |token: &Token| is_break(token) || token.text.starts_with('@');
-    let end = tokens.iter().skip(from).position(ends);
-    end.map_or(tokens.len(), |end| from + end)
-}
-
-/// "How much does X cost" is "what is the price of X".
-fn priced(mut tokens: Vec<Token>) -> Vec<Token> {
-    let asks = is_word(tokens.first(), &["@howmuch"]);
-    let aux = is_word(tokens.get(1), &["do", "does", "did"]);
-    let named = !is_word(
-        tokens.get(2),
-        &["i", "you", "we", "it", "they", "he", "she"],
-    );
-    let cost = (3..clause_end(&tokens, 1)).find(|&at| is_word(tokens.get(at), &["cost"]));
-    if let Some(cost) = cost.filter(|_| asks && aux && named)
-        && !is_word(tokens.get(cost + 1), &["to", "me", "you", "us"])
-    {
-        let past = is_word(tokens.get(1), &["did"]);
-        tokens.remove(cost);
-        tokens.splice(..2, words(&["@what", "price", "of"]));
-        tokens.push(Token::word(if past { "@was" } else { "@is" }));
-    }
-    tokens
-}
-
-/// "How did X perform" is "what was the performance of X".
-fn performed(mut tokens: Vec<Token>) -> Vec<Token> {
-    let asks = is_word(tokens.first(), &["how"]);
-    let aux = is_word(
-        tokens.get(1),
-        &["did", "has", "have", "is", "are", "does", "do"],
-    );
-    let named = !is_word(
-        tokens.get(2),
-        &["i", "you", "we", "it", "they", "he", "she", "not"],
-    );
-    let verb = (3..clause_end(&tokens, 1).min(REACH)).find(|&at| {
-        is_word(
-            tokens.get(at),
-            &["perform", "performed", "performing", "do", "done", "doing"],
-        )
-    });
-    // "How does Go do error handling" asks something else.
-    let ends = |next: &Token| {
-        next.kind != TokenKind::Word
-            || next.text.starts_with('@')
-            || TABLES.prepositions.contains_key(next.text.as_str())
-            || TABLES.classes.get(next.text.as_str()) == Some(&"time")
-            || matches!(
-                next.text.as_str(),
-                "this" | "last" | "before" | "after" | "during" | "since"
-            )
-    };
-    if let Some(verb) = verb.filter(|_| asks && aux && named)
-        && tokens.get(verb + 1).is_none_or(ends)
-    {
-        let past = is_word(tokens.get(1), &["did", "has", "have"]);
-        tokens.remove(verb);
-        tokens.splice(..2, words(&["@what", "performance", "of"]));
-        tokens.push(Token::word(if past { "@was" } else { "@is" }));
-    }
-    tokens
-}
-
-/// "Make X faster" is "speed up X".
-fn quickened(mut tokens: Vec<Token>) -> Vec<Token> {
-    let Some(make) = tokens.iter().position(|token| token.is_word("make")) else {
-        return tokens;
-    };
-    let end = clause_end(&tokens, make);
-    let verb = match end.checked_sub(1).map(|last| tokens[last].text.as_str()) {
-        Some("faster" | "quicker") => "speed-up",
-        Some("slower") => "slow-down",
-        _ => return tokens,
-    };
-    if end > make + 2 && end - make <= REACH {
-        tokens.remove(end - 1);
-        tokens[make] = Token::word(verb);
-    }
-    tokens
-}
-
-/// "Does it support X" is "is X supported".
-fn supported(mut tokens: Vec<Token>) -> Vec<Token> {
-    let verb = ["support", "include", "require", "accept", "cover"]
-        .into_iter()
-        .find(|verb| is_word(tokens.get(2), &[verb]));
-    let Some(verb) = verb else {
-        return tokens;
-    };
-    let end = clause_end(&tokens, 1);
-    let plain = tokens[2..end].iter().all(|token| {
-        let word = token.text.as_str();
-        let bound = TABLES.prepositions.contains_key(word) || super::frame::is_auxiliary(word);
-        token.kind == TokenKind::Word && !bound && !matches!(word, "not" | "that" | "if" | "when")
-    });
-    let it = is_word(tokens.first(), &["does"]) && is_word(tokens.get(1), &["it"]);
-    if it && plain && end > 3 {
-        let stem = verb.trim_end_matches('e');
-        tokens.insert(end, Token::word(format!("{stem}ed")));
-        tokens.splice(..3, words(&["is"]));
-    }
-    tokens
-}
-
-/// "What is X for" and "what is X used for" ask for the purpose of X.
-fn aimed(mut tokens: Vec<Token>) -> Vec<Token> {
-    let starts = is_word(tokens.first(), &["what"]) && is_word(tokens.get(1), &["is", "are"]);
-    let from = if starts { 2 } else { 1 };
-    let end = clause_end(&tokens, from);
-    let asks = starts || is_word(tokens.first(), &["@what"]);
-    let last = end.checked_sub(1).filter(|last| asks && *last > from);
-    let Some(last) = last.filter(|last| is_word(tokens.get(*last), &["for"])) else {
-        return tokens;
-    };
-    let used = is_word(tokens.get(last - 1), &["used"]);
-    let to = if used { last - 1 } else { last };
-    let plain = tokens[from..to].iter().all(|token| {
-        token.kind != TokenKind::Word
-            || !super::frame::is_auxiliary(&token.text)
-                && !TABLES.is_verb(&TABLES.base(&token.text))
-                && !matches!(token.text.as_str(), "i" | "you" | "we" | "they" | "it")
-    });
-    if plain && to > from {
-        tokens.drain(to..=last);
-        tokens.splice(..from, words(&["@what", "purpose", "of"]));
-        tokens.push(Token::word("@is"));
-    }
-    tokens
-}
-
-/// "Is X required to do it" is "do I need X to do it".
-fn needed(mut tokens: Vec<Token>) -> Vec<Token> {
-    if !is_word(tokens.first(), &["is", "are"]) {
-        return tokens;
-    }
-    let end = clause_end(&tokens, 1);
-    let verb = (2..end.min(REACH))
-        .find(|&at| is_word(tokens.get(at), &["required", "needed", "necessary"]));
-    let Some(verb) = verb else {
-        return tokens;
-    };
-    let plain = tokens[1..verb].iter().all(|token| {
-        token.kind == TokenKind::Word
-            && !matches!(
-                token.text.as_str(),
-                "it" | "there" | "not" | "this" | "that"
-            )
-            && !TABLES.prepositions.contains_key(token.text.as_str())
-    });
-    let gerund = tokens
-        .get(verb + 2)
-        .is_some_and(|next| next.text.ends_with("ing") && TABLES.is_verb(&TABLES.base(&next.text)));
-    let last = verb + 1 == end;
-    let aims =
-        is_word(tokens.get(verb + 1), &["to"]) || is_word(tokens.get(verb + 1), &["for"]) && gerund;
-    if plain && (last || aims) {
-        if aims {
-            tokens[verb + 1] = Token::word(if gerund { "@aux" } else { "to" });
-        }
-        tokens.remove(verb);
-        tokens.splice(..1, words(&["do", "i", "need"]));
     }
     tokens
 }

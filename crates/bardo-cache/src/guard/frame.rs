@@ -244,6 +244,8 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
                 frame.modals.retain(|modal| *modal != "will");
             }
             atoms.retain(|atom| !matches!(&*atom.key, "tak" | "require"));
+            // "How long does it last" and "how long is it".
+            atoms.pop_if(|atom| atom.key == "last");
         }
         Asking::When if atoms.iter().any(|atom| SCHEDULED.contains(&&*atom.key)) => {
             frame.modals.retain(|modal| *modal != "will");

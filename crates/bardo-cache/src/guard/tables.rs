@@ -165,7 +165,8 @@ impl Tables {
             if written.ends_with('*') {
                 self.participles.insert(form);
             }
-            let finite = has_participle && !form.ends_with('s') && !form.ends_with("ing");
+            let finite =
+                has_participle && form != base && !form.ends_with('s') && !form.ends_with("ing");
             if finite || written.ends_with('+') {
                 self.pasts.insert(form);
             }

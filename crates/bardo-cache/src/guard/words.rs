@@ -157,10 +157,17 @@ fn fronted(mut tokens: Vec<Token>) -> Vec<Token> {
         .position(|token| token.kind == TokenKind::Break && token.text == ",");
     if let Some(at) = comma.filter(|at| starts && at + 2 < tokens.len()) {
         let clause: Vec<_> = tokens.drain(..=at).collect();
-        if tokens
+        while tokens
             .last()
-            .is_some_and(|last| last.kind != TokenKind::Break)
+            .is_some_and(|last| last.kind == TokenKind::Break)
         {
+            tokens.pop();
+        }
+        // "If it fails, what happens" is the phrase "what happens if".
+        let goes_on = tokens
+            .last()
+            .is_some_and(|last| last.is_word("happens") || last.is_word("happen"));
+        if !goes_on {
             tokens.push(Token::new(TokenKind::Break, ""));
         }
         tokens.extend(clause);
