@@ -118,6 +118,36 @@ fn a_difference_is_explained_in_words() {
         "person \"I you\" against \"you I\"",
     );
     separated(
+        "Cancel my order",
+        "Cancel my orders",
+        "one or several: \"order\" against \"orders\"",
+    );
+    separated(
+        "Is the server updated?",
+        "Is the server updating?",
+        "form \"updated\" against \"updating\"",
+    );
+    separated(
+        "What day is the match?",
+        "What time is the match?",
+        "question \"what day\" against \"what time\"",
+    );
+    separated(
+        "Is 5 Mb enough?",
+        "Is 5 MB enough?",
+        "number \"5 megabit\" against \"5 mb\"",
+    );
+    separated(
+        "Is the light turned on?",
+        "Does the light turn on?",
+        "active against passive \"turnon\"",
+    );
+    separated(
+        "Can I travel in May?",
+        "Can I travel in June?",
+        "time \"may\" against \"june\"",
+    );
+    separated(
         "run `a.out`",
         "run `b.out`",
         "code \"a.out\" against \"b.out\"",

@@ -68,10 +68,14 @@ fn quantifiers_of_a_subject_count() {
             "Does any plan include backups?",
             "Does the plan include backups?",
         ),
+        ("Why are some stocks falling?", "Why are stocks falling?"),
         ("Are there few errors?", "Are there a few errors?"),
         ("Is there little hope?", "Is there a little hope?"),
     ]);
-    join(&[("Are there any discounts?", "Are there discounts?")]);
+    join(&[
+        ("Are there any discounts?", "Are there discounts?"),
+        ("What are some side effects?", "What are the side effects?"),
+    ]);
 }
 
 #[test]

@@ -89,6 +89,7 @@ pub(super) struct Atom {
 pub(super) fn build(tokens: &[Token], ask: Asking) -> Vec<Atom> {
     let mut builder = Builder {
         open: !matches!(ask, Asking::Nothing | Asking::YesNo),
+        what: ask == Asking::What,
         counts: matches!(ask, Asking::HowMany | Asking::HowMuch),
         ..Builder::default()
     };
@@ -145,6 +146,8 @@ struct Builder {
     open: bool,
     /// The text asks how many or how much.
     counts: bool,
+    /// The text asks what.
+    what: bool,
     /// The word before can stand before a verb.
     finite: bool,
     /// A preposition stands behind the form of "be".
@@ -249,7 +252,9 @@ impl Builder {
                 self.dangling();
             }
             self.bounded();
-        } else if (!self.is_soft(word) || self.says(tokens, at)) && !is_unquantified(tokens, at) {
+        } else if (!self.is_soft(word) || self.says(tokens, at))
+            && !self.is_unquantified(tokens, at)
+        {
             // "Is lost luggage covered": what follows "is" at the start belongs to the subject.
             let attributive = at == 1 && matches!(tokens[0].text.as_str(), "is" | "are");
             self.content(word, attributive);
@@ -277,12 +282,13 @@ impl Builder {
             self.boundary();
         }
         self.push(key, word, class, voice);
-        if let Some(atom) = self
-            .atoms
-            .last_mut()
-            .filter(|atom| word == format!("{}ed", atom.key))
-        {
-            atom.shown.clone_from(&atom.key);
+        let written = match word.strip_suffix("ed") {
+            _ if word == "may-month" => Some("may"),
+            Some(verb) if super::words::particle_verb(verb) => Some(verb),
+            _ => None,
+        };
+        if let (Some(atom), Some(written)) = (self.atoms.last_mut(), written) {
+            written.clone_into(&mut atom.shown);
         }
         if clause {
             self.boundary();
@@ -317,6 +323,24 @@ impl Builder {
 
     fn is_soft(&self, word: &str) -> bool {
         TABLES.soft.contains(word) || self.open && TABLES.mild.contains(word)
+    }
+
+    /// "Some" and "any" say nothing behind "there", "have" and "what are": "are there any dogs". As the
+    /// subject they do: "do some plans include backups".
+    fn is_unquantified(&self, tokens: &[Token], at: usize) -> bool {
+        if !matches!(tokens[at].text.as_str(), "some" | "any") {
+            return false;
+        }
+        let Some(before) = at.checked_sub(1).map(|before| &tokens[before]) else {
+            return false;
+        };
+        match before.text.as_str() {
+            "there" | "have" | "has" | "had" | "need" | "want" | "without" | "not" => true,
+            "is" | "are" | "were" | "was" => {
+                self.what && at > 1 && tokens[at - 2].kind == TokenKind::Break
+            }
+            _ => before.kind == TokenKind::Break && at == 1,
+        }
     }
 
     /// Soft words that say something where they stand: "how many seats are available" and "the
@@ -406,20 +430,4 @@ fn is_subject(token: &Token) -> bool {
 fn is_past(word: &str) -> bool {
     word.len() > 4 && word.ends_with("ed") && !TABLES.fixed.contains(word)
         || TABLES.pasts.contains(word)
-}
-
-/// "Some" and "any" say nothing behind "there", "have" and "what are": "are there any dogs". As the
-/// subject they do: "do some plans include backups".
-fn is_unquantified(tokens: &[Token], at: usize) -> bool {
-    if !matches!(tokens[at].text.as_str(), "some" | "any") {
-        return false;
-    }
-    let Some(before) = at.checked_sub(1).map(|before| &tokens[before]) else {
-        return false;
-    };
-    match before.text.as_str() {
-        "there" | "have" | "has" | "had" | "need" | "want" | "without" | "not" | "if" => true,
-        "is" | "are" | "were" | "was" => at > 1 && tokens[at - 2].kind == TokenKind::Break,
-        _ => before.kind == TokenKind::Break && at == 1,
-    }
 }

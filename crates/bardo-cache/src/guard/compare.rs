@@ -289,7 +289,11 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     for &(a, b) in &pairs {
         let (a, b) = (&one[a], &other[b]);
         if tense::goes_on(a, b) || tense::goes_on(b, a) {
-            return Some(Mismatch::Tense);
+            return Some(Mismatch::Changed {
+                class: "form",
+                one: a.shown.clone(),
+                other: b.shown.clone(),
+            });
         }
         if tense::counts_differ(a, b) {
             return Some(Mismatch::Number {

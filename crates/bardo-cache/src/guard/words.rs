@@ -270,7 +270,7 @@ fn particles(mut tokens: Vec<Token>) -> Vec<Token> {
 }
 
 /// Verbs that a phrase joins with their particle.
-fn particle_verb(word: &str) -> bool {
+pub(super) fn particle_verb(word: &str) -> bool {
     matches!(
         word,
         "turnon" | "turnoff" | "backup" | "rollback" | "shutdown"
