@@ -251,7 +251,9 @@ fn content() -> Vec<String> {
 
 /// Words that say the same in their phrases: before a number, after "where can I", in "the best way
 /// to" and "gas fees".
-const ALIKE: [(&str, &str); 41] = [
+const ALIKE: [(&str, &str); 43] = [
+    ("offer", "carry"),
+    ("way", "command"),
     ("interest", "generally"),
     ("want", "require"),
     ("file", "location"),

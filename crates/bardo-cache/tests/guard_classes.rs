@@ -151,6 +151,10 @@ fn prepositions_without_an_object_count() {
 fn and_is_not_or_beyond_a_preposition_or_an_article() {
     separate(&[
         (
+            "Do I pay before or after shipping?",
+            "Do I pay before and after shipping?",
+        ),
+        (
             "Do I repay in DAI or in USDC?",
             "Do I repay in DAI and in USDC?",
         ),

@@ -279,7 +279,7 @@ impl Builder {
         };
         let clause = CONJUNCTIONS.contains(&key.as_str());
         if clause {
-            self.boundary();
+            self.bounded();
         }
         self.push(key, word, class, voice);
         let written = match word.strip_suffix("ed") {
