@@ -251,7 +251,10 @@ fn content() -> Vec<String> {
 
 /// Words that say the same in their phrases: before a number, after "where can I", in "the best way
 /// to" and "gas fees".
-const ALIKE: [(&str, &str); 43] = [
+const ALIKE: [(&str, &str); 46] = [
+    ("happens", "exactly"),
+    ("check", "tested"),
+    ("below", "under"),
     ("offer", "carry"),
     ("way", "command"),
     ("interest", "generally"),

@@ -1,5 +1,6 @@
 //! Compares two signatures and says what separates them.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -319,16 +320,8 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
             }
         }
     }
-    for &(a, b) in &pairs {
-        if let (Some(a), Some(b)) = (one[a].joined, other[b].joined)
-            && a != b
-        {
-            return Some(Mismatch::Changed {
-                class: "word",
-                one: a.to_owned(),
-                other: b.to_owned(),
-            });
-        }
+    if let Some(difference) = joints(one, other, &pairs) {
+        return Some(difference);
     }
     pairs.retain(|&(a, b)| {
         let (a, b) = (&one[a], &other[b]);
@@ -364,6 +357,37 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
                 other: b.role.name(),
             })
     })
+}
+
+/// "And" in one text where the other has "or".
+fn joints(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Mismatch> {
+    let joins = |atoms: &[Atom], by| atoms.iter().filter(|atom| atom.joined == Some(by)).count();
+    let more = |by| joins(one, by).cmp(&joins(other, by));
+    // "A or B" against "B and A", whatever stands first.
+    if more("or") != Ordering::Equal && more("or") == more("and").reverse() {
+        let (a, b) = if more("or") == Ordering::Greater {
+            ("or", "and")
+        } else {
+            ("and", "or")
+        };
+        return Some(Mismatch::Changed {
+            class: "word",
+            one: a.to_owned(),
+            other: b.to_owned(),
+        });
+    }
+    for &(a, b) in pairs {
+        if let (Some(a), Some(b)) = (one[a].joined, other[b].joined)
+            && a != b
+        {
+            return Some(Mismatch::Changed {
+                class: "word",
+                one: a.to_owned(),
+                other: b.to_owned(),
+            });
+        }
+    }
+    None
 }
 
 /// Verbs of which "from X to Y" and "X to Y" say the same.

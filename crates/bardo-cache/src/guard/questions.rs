@@ -107,7 +107,8 @@ fn supported(mut tokens: Vec<Token>) -> Vec<Token> {
         return tokens;
     };
     let end = clause_end(&tokens, 1);
-    let plain = tokens[2..end].iter().all(|token| {
+    let rest = tokens.get(2..end).unwrap_or_default();
+    let plain = rest.iter().all(|token| {
         let word = token.text.as_str();
         let bound = TABLES.prepositions.contains_key(word) || super::frame::is_auxiliary(word);
         token.kind == TokenKind::Word && !bound && !matches!(word, "not" | "that" | "if" | "when")
