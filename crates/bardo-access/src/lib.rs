@@ -24,7 +24,7 @@ pub use limit::{
 pub use network::{InvalidNetwork, Network};
 pub use port::{Amendment, BoxFuture, KeyError, KeyStore, LimitStore};
 pub use record::{CapRange, CapRanges, InvalidScopes, KeyRecord, KeyState, Scopes, SpendCaps};
-pub use rights::{PaidRequest, PayerTerms};
+pub use rights::{DelegatedSpending, PaidRequest, PayerTerms};
 pub use tier::{KeyTier, TierRow, tiers};
 pub use verifier::{
     Checked, KeyPresence, KeyRefusal, KeyVerdict, Moment, Presence, Verifier, VerifierSettings,

@@ -32,7 +32,24 @@ pub struct PayerTerms {
     pub settles_first: bool,
     /// The caller pays for each request by itself.
     pub per_request: Option<PaidRequest>,
+    /// Only backends that are billed serve the caller: it is nobody whom the operator knows.
+    pub only_billed: bool,
+    /// The limit of the delegation by which the caller spends another's money.
+    pub delegated: Option<DelegatedSpending>,
 }
+
+/// What a delegation allows to spend in its whole life.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DelegatedSpending {
+    /// Name under which the spending is counted, for all callers by the delegation together.
+    pub counted_as: KeyId,
+    /// The most that is spent.
+    pub most: MicroUsd,
+}
+
+/// First part of the names of accounts that belong to wallets: whoever proves the wallet has the
+/// account, without the operator.
+const WALLET_ACCOUNTS: &str = "wallet:";
 
 /// Terms of a caller who pays for each request by itself. Only backends that are billed serve it,
 /// and one request may take all that was paid.
@@ -55,10 +72,12 @@ impl PayerTerms {
             spread: None,
             settles_first: false,
             per_request: None,
+            only_billed: false,
+            delegated: None,
         }
     }
 
-    /// Terms of a key.
+    /// Terms of a key. One of a wallet's account uses nothing at the operator's cost.
     #[must_use]
     pub fn of_key(record: &KeyRecord) -> Self {
         Self {
@@ -70,7 +89,15 @@ impl PayerTerms {
             spread: record.spread,
             settles_first: false,
             per_request: None,
+            only_billed: record.account.as_str().starts_with(WALLET_ACCOUNTS),
+            delegated: None,
         }
+    }
+
+    /// Whether a backend that is not billed may serve the caller.
+    #[must_use]
+    pub fn may_be_unbilled(&self) -> bool {
+        self.per_request.is_none() && !self.only_billed
     }
 
     /// Whether the caller may cause costs. Others read only.
@@ -134,6 +161,8 @@ fn is_listed(list: &[String], backend: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use bardo_types::ids::AccountId;
+
     use super::*;
     use crate::record;
 
@@ -243,6 +272,26 @@ mod tests {
             ..record::sample()
         };
         assert!(sample().may_spend() && !PayerTerms::of_key(&key).may_spend());
+    }
+
+    #[test]
+    fn a_wallet_and_a_caller_who_pays_per_request_use_nothing_at_the_operators_cost() {
+        let of = |account: &str| {
+            PayerTerms::of_key(&KeyRecord {
+                account: AccountId::parse(account).unwrap(),
+                ..record::sample()
+            })
+        };
+        assert!(of("a").may_be_unbilled() && of("wallets").may_be_unbilled());
+        assert!(!of("wallet:8453:0x1").may_be_unbilled());
+        let per_request = Some(PaidRequest {
+            minimum: MicroUsd::ZERO,
+        });
+        let terms = PayerTerms {
+            per_request,
+            ..sample()
+        };
+        assert!(!terms.may_be_unbilled());
     }
 
     #[test]

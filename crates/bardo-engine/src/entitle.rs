@@ -42,8 +42,7 @@ fn is_within(terms: &PayerTerms, snapshot: &Snapshot, name: &str, candidate: &Ca
 /// Whether a candidate can be billed to a caller who pays, or may serve it without a bill.
 fn is_payable(terms: &PayerTerms, snapshot: &Snapshot, candidate: &Candidate) -> bool {
     let is_unbilled = snapshot.endpoint(candidate).direct;
-    is_unbilled && terms.per_request.is_none()
-        || !is_unbilled && snapshot.price(candidate).is_some()
+    is_unbilled && terms.may_be_unbilled() || !is_unbilled && snapshot.price(candidate).is_some()
 }
 
 /// Whether the caller may use a candidate for a model that it calls `name`, and can be billed for

@@ -433,6 +433,13 @@ fn caps_of(terms: &PayerTerms, call: &Call) -> Vec<Cap> {
         }
     }
     caps.extend(subsystem_caps(terms, call));
+    if let Some(delegated) = &terms.delegated {
+        caps.push(Cap {
+            scope: CapScope::Delegation(delegated.counted_as.clone()),
+            window: CapWindow::Total,
+            limit: delegated.most,
+        });
+    }
     if let Some(limit) = spend.session {
         // Requests without a session are one session: leaving the name out is no way around.
         let session = call.hints().session.clone().unwrap_or_default();

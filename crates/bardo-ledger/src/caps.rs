@@ -16,6 +16,8 @@ pub enum CapScope {
     Session(AccountId, Arc<str>),
     /// Spending of one key for a subsystem or a group of subsystems, by its name.
     Subsystem(KeyId, Arc<str>),
+    /// Spending by one delegation of an agent's owner, by the name under which it is counted.
+    Delegation(KeyId),
 }
 
 /// Over which time a cap counts. Windows are of UTC, so that they are the same everywhere.

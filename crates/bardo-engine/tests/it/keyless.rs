@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use bardo_access::PayerTerms;
+use bardo_access::{DelegatedSpending, PayerTerms};
 use bardo_engine::EngineError;
 use bardo_ledger::{CapScope, CapWindow};
 use bardo_types::ids::KeyId;
@@ -95,6 +95,31 @@ async fn a_payer_without_a_key_is_capped_under_its_own_name() {
         unreachable!("{refusal:?}");
     };
     assert_eq!((scope, window), (CapScope::Key(payer()), CapWindow::Day));
+    assert_eq!(used, purse.receipt().await.amounts.charge);
+}
+
+#[tokio::test]
+async fn a_delegate_spends_no_more_than_its_delegation_allows_and_nobody_is_called_for_more() {
+    let mut purse = keyless("10").await;
+    let counted_as = KeyId::parse("0x1:0x2").expect("an id");
+    let delegated = DelegatedSpending {
+        counted_as: counted_as.clone(),
+        most: MicroUsd::new(30_000),
+    };
+    terms(&mut purse).delegated = Some(delegated);
+    assert!(purse.ask(Dialect::Chat, &limited(200)).await.is_ok());
+    let refusal = purse.ask(Dialect::Chat, &limited(2_000)).await.err();
+    let Some(EngineError::Budget {
+        scope,
+        window,
+        used,
+        ..
+    }) = refusal
+    else {
+        unreachable!("{refusal:?}");
+    };
+    assert_eq!(scope, CapScope::Delegation(counted_as));
+    assert_eq!(window, CapWindow::Total);
     assert_eq!(used, purse.receipt().await.amounts.charge);
 }
 

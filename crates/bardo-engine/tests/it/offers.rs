@@ -252,8 +252,15 @@ async fn a_caller_who_pays_per_request_is_not_served_by_an_unbilled_one() {
         .swap(|address| world_of(address, |_| true, Some(PRICE)));
     let body = prompt(Dialect::Chat, "gpt-5.5", "Hi");
     purse.ask(Dialect::Chat, &body).await.expect("an answer");
+    let terms = |purse: &mut Purse, per_request, only_billed| {
+        let terms = purse.terms.as_mut().expect("terms");
+        (terms.per_request, terms.only_billed) = (per_request, only_billed);
+    };
     let minimum = MicroUsd::ZERO;
-    purse.terms.as_mut().expect("terms").per_request = Some(PaidRequest { minimum });
+    terms(&mut purse, Some(PaidRequest { minimum }), false);
     let refused = purse.ask(Dialect::Chat, &body).await;
     assert!(refused.is_err(), "an unbilled backend served it");
+    terms(&mut purse, None, true);
+    let refused = purse.ask(Dialect::Chat, &body).await;
+    assert!(refused.is_err(), "an unbilled backend served a wallet");
 }

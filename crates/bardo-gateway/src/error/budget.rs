@@ -56,6 +56,7 @@ fn cap_words(scope: &CapScope, window: CapWindow) -> (Cow<'static, str>, &'stati
             let name = format!("spend-day:{name}");
             return (name.into(), "resets at midnight UTC");
         }
+        (CapScope::Delegation(_), _) => ("maxSpend of the delegation", "never resets"),
         (CapScope::Session(..), _) => ("spend-session", "never resets"),
         (_, CapWindow::Day) => ("spend-day", "resets at midnight UTC"),
         (_, CapWindow::Month) => ("spend-month", "resets on the first of next month, UTC"),

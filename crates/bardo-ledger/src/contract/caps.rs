@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bardo_types::ids::KeyId;
 use bardo_types::money::MicroUsd;
 
 use super::rig::{HOLD_MS, NOW_MS, Rig, cap, capture, join_all, settled};
@@ -13,6 +14,7 @@ cases! {
     a_cap_of_zero_blocks
     each_cap_counts_for_itself
     a_cap_of_a_subsystem_counts_its_spending_alone
+    a_delegation_is_spent_once_whoever_asks_by_it
     a_window_begins_anew
     a_hold_counts_where_it_was_made
     an_extension_keeps_to_the_caps
@@ -156,6 +158,34 @@ async fn a_cap_of_a_subsystem_counts_its_spending_alone(rig: Rig) {
     rig.end(3, End::Release).await;
     let all = rig.try_reserve(reserve(4, 51, "risk", 1_000)).await;
     assert!(all.is_err(), "150 of the key's 200 are used");
+    rig.verify().await;
+}
+
+async fn a_delegation_is_spent_once_whoever_asks_by_it(rig: Rig) {
+    rig.deposit(1_000, "operator:1").await;
+    let delegation = |name: &str| CapScope::Delegation(KeyId::parse(name).expect("an id"));
+    let reserve = |number, amount, name: &str, at_ms| {
+        let caps = vec![cap(delegation(name), CapWindow::Total, 100)];
+        at(at_ms, capped(&rig, number, amount, caps))
+    };
+    rig.try_reserve(reserve(1, 60, "0x1:0x2", NOW_MS))
+        .await
+        .expect("60 of 100");
+    rig.end(1, capture(60, 0)).await;
+    // A month later it is the same.
+    let later_ms = NOW_MS + 40 * DAY_MS;
+    match rig.try_reserve(reserve(2, 41, "0x1:0x2", later_ms)).await {
+        Err(LedgerRefusal::Capped { scope, used, .. }) => {
+            assert_eq!((scope, used.get()), (delegation("0x1:0x2"), 60));
+        }
+        other => unreachable!("{other:?}"),
+    }
+    rig.try_reserve(reserve(2, 40, "0x1:0x2", later_ms))
+        .await
+        .expect("100 of 100");
+    rig.try_reserve(reserve(3, 100, "0x1:0x3", later_ms))
+        .await
+        .expect("another delegation");
     rig.verify().await;
 }
 

@@ -47,6 +47,7 @@ fn encode(scope: &CapScope) -> String {
         CapScope::Subsystem(key, name) => {
             format!("subsystem:{}:{key}:{}", key.as_str().len(), short(name))
         }
+        CapScope::Delegation(name) => format!("delegation:{name}"),
     }
 }
 
@@ -56,6 +57,7 @@ pub(super) fn decode(text: &str) -> Option<CapScope> {
     Some(match kind {
         "key" => CapScope::Key(KeyId::parse(rest).ok()?),
         "account" => CapScope::Account(AccountId::parse(rest).ok()?),
+        "delegation" => CapScope::Delegation(KeyId::parse(rest).ok()?),
         "session" => {
             let (length, rest) = rest.split_once(':')?;
             let (account, name) = rest.split_at_checked(length.parse().ok()?)?;
@@ -103,6 +105,7 @@ mod tests {
             CapScope::Key(KeyId::parse("k:1").unwrap()),
             CapScope::Account(account("k:1")),
             CapScope::Subsystem(KeyId::parse("k:1").unwrap(), Arc::from("dream:rem")),
+            CapScope::Delegation(KeyId::parse("0x1:0x2").unwrap()),
         ] {
             assert_eq!(decode(&encode(&scope)), Some(scope));
         }

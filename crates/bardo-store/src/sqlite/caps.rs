@@ -15,6 +15,7 @@ pub(super) fn scope_name(scope: &CapScope) -> String {
         CapScope::Session(_, session) => format!("session:{session}"),
         // The key comes last: it may have colons, and the length tells where the name ends.
         CapScope::Subsystem(key, name) => format!("subsystem:{}:{name}:{key}", name.len()),
+        CapScope::Delegation(name) => format!("delegation:{name}"),
     }
 }
 
@@ -55,6 +56,7 @@ fn scope_named(account: &AccountId, name: &str) -> Option<CapScope> {
     match kind {
         "key" => KeyId::parse(rest).ok().map(CapScope::Key),
         "account" => AccountId::parse(rest).ok().map(CapScope::Account),
+        "delegation" => KeyId::parse(rest).ok().map(CapScope::Delegation),
         "session" => Some(CapScope::Session(account.clone(), Arc::from(rest))),
         "subsystem" => {
             let (length, rest) = rest.split_once(':')?;
@@ -84,6 +86,7 @@ mod tests {
             CapScope::Account(account.clone()),
             CapScope::Session(account.clone(), Arc::from("a \"session\": ü")),
             CapScope::Subsystem(KeyId::parse("k:1").unwrap(), Arc::from("dream:rem ü")),
+            CapScope::Delegation(KeyId::parse("0x1:0x2").unwrap()),
         ]
         .into_iter()
         .zip([
@@ -91,6 +94,7 @@ mod tests {
             CapWindow::Month,
             CapWindow::Total,
             CapWindow::Day,
+            CapWindow::Total,
         ])
         .map(|(scope, window)| Cap {
             scope,

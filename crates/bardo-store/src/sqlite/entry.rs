@@ -252,6 +252,10 @@ fn put_scope(out: &mut Vec<u8>, scope: &CapScope) {
             put_text(out, key.as_str());
             put_text(out, name);
         }
+        CapScope::Delegation(name) => {
+            out.push(4);
+            put_text(out, name.as_str());
+        }
     }
 }
 
@@ -359,6 +363,7 @@ impl<'a> Bytes<'a> {
             1 => CapScope::Account(self.account()?),
             2 => CapScope::Session(self.account()?, self.text()?.into()),
             3 => CapScope::Subsystem(KeyId::parse(self.text()?).ok()?, self.text()?.into()),
+            4 => CapScope::Delegation(KeyId::parse(self.text()?).ok()?),
             _ => return None,
         })
     }
@@ -485,6 +490,11 @@ mod tests {
                         CapScope::Subsystem(KeyId::parse("k").unwrap(), "dream_rem".into()),
                         CapWindow::Day,
                         86_400_000,
+                    ),
+                    (
+                        CapScope::Delegation(KeyId::parse("0x1:0x2").unwrap()),
+                        CapWindow::Total,
+                        0,
                     ),
                 ],
                 unknown,
