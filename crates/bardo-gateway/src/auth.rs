@@ -300,6 +300,11 @@ struct Bounds {
     access: Access,
 }
 
+/// Whether a caller under these terms may come from this address for this.
+pub(crate) fn check_terms(terms: &PayerTerms, peer: IpAddr, access: Access) -> Result<(), Denied> {
+    Bounds { peer, access }.check_terms(terms)
+}
+
 impl Bounds {
     fn check(self, outcome: AuthOutcome) -> AuthOutcome {
         if let Ok(Principal {

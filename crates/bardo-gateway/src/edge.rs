@@ -1,11 +1,13 @@
 //! One HTTP request: limits, route, credentials, then the engine, then headers.
 
 mod deposit;
+mod dry_run;
 mod headers;
 mod health;
 mod identity;
 mod replies;
 mod sale;
+mod signed;
 mod venice;
 
 use std::convert::Infallible;
@@ -28,13 +30,14 @@ use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
 use bardo_wire::headers as names;
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use http::header::{HOST, HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
 use self::replies::{
     answered, awaited, event_stream, identify, json_reply, log_refusal, refuse, replayed, whole,
 };
+use self::signed::SignedUse;
 use crate::account;
 use crate::auth::{Access, Gatekeeper, UnverifiedCall, presented_id};
 use crate::body::{self, BodyBudget, Room};
@@ -42,7 +45,6 @@ use crate::caches;
 use crate::cors::Cors;
 use crate::error::Problem;
 use crate::events::{Bus, Filter};
-use crate::explain;
 use crate::export::Exports;
 use crate::home;
 use crate::models;
@@ -195,12 +197,13 @@ impl Edge {
             ApiRoute::ExplainCache => self.explain_cache(caller, head, body).await,
             ApiRoute::WalletKey => self.wallet_key(caller, head, body).await,
             ApiRoute::LinkAgent => self.link_agent(caller, head, body).await,
+            ApiRoute::RevokeDelegation => self.revoke_delegation(caller, head, body).await,
             ApiRoute::Deposit => self.deposit(caller, head, body).await,
             ApiRoute::Payment(id) => self.payment(&id).await,
             ApiRoute::Venice(found) => self.venice(caller, found, head).await,
             ApiRoute::Health => Ok(self.health()),
             ApiRoute::OpenApi => Ok(whole(openapi::public().into())),
-            ApiRoute::ChangeCaps => self.change_caps(caller, &head.headers, body).await,
+            ApiRoute::ChangeCaps => self.change_caps(caller, head, body).await,
             ApiRoute::FlushCache => self.flush_cache(caller, head).await,
             ApiRoute::WrongMethod(allowed) => {
                 let problem = Problem::method_not_allowed(&head.method, allowed);
@@ -213,8 +216,12 @@ impl Edge {
             ApiRoute::Unknown => home::page(&head.method, head.uri.path(), &head.headers)
                 .ok_or_else(|| Problem::unknown_endpoint(&head.method, head.uri.path())),
             ApiRoute::Read(found) => {
-                let admitted = self.authenticate(caller, &head.headers, Access::Read).await;
                 let is_open = matches!(found, ReadRoute::Models | ReadRoute::Model(_));
+                let how = match is_open {
+                    true => SignedUse::DRY_RUN,
+                    false => SignedUse::account(Access::Read),
+                };
+                let admitted = self.caller_of(caller, head, how).await;
                 let principal = match (admitted, &self.sale) {
                     (Err(problem), Some(sale))
                         if is_open && sale::is_guest(&problem, &head.headers) =>
@@ -280,9 +287,8 @@ impl Edge {
         caller: &Caller,
         head: &http::request::Parts,
     ) -> Result<ApiReply, Problem> {
-        let principal = self
-            .authenticate(caller, &head.headers, Access::Spend)
-            .await?;
+        let how = SignedUse::account(Access::Spend);
+        let principal = self.caller_of(caller, head, how).await?;
         let order = account::flush_order(head.uri.query(), &principal)?;
         let flushed = caches::flush(&self.engine, &order, FlushCause::Account).await;
         Ok(json_reply(StatusCode::OK, flushed))
@@ -291,14 +297,25 @@ impl Edge {
     async fn change_caps(
         &self,
         caller: &Caller,
-        headers: &HeaderMap,
+        head: &http::request::Parts,
         body: Incoming,
     ) -> Result<ApiReply, Problem> {
-        let principal = self.authenticate(caller, headers, Access::Spend).await?;
+        let headers = &head.headers;
         let limits = self.policy.load().limits.clone();
         let mut room = self.bodies.room(limits.max_bodies);
-        let most = account::caps::BODY_MAX;
-        let body = body::read(headers, body, most, &limits, &mut room).await?;
+        let (principal, body) = match signed::is_signed(headers) {
+            true => {
+                let how = SignedUse::account(Access::Spend);
+                let signed = self.signed_body(caller, head, body, &mut room, how);
+                Box::pin(signed).await?
+            }
+            false => {
+                let principal = self.authenticate(caller, headers, Access::Spend).await?;
+                let most = account::caps::BODY_MAX;
+                let body = body::read(headers, body, most, &limits, &mut room).await?;
+                (principal, body)
+            }
+        };
         let now_ms = SystemClock.now_ms();
         let (keys, counters) = (&*self.operator.keys, &*self.counters);
         let caps = account::caps::change(keys, counters, &principal, &body, now_ms).await?;
@@ -342,6 +359,17 @@ impl Edge {
             return Box::pin(paid).await;
         }
         let limits = self.policy.load().limits.clone();
+        // It is held until the head of the answer is there.
+        let mut room = self.bodies.room(limits.max_bodies);
+        if signed::is_signed(headers) {
+            let signed = self.signed_body(caller, head, body, &mut room, SignedUse::WORK);
+            let (principal, body) = Box::pin(signed).await?;
+            if self.draining.load(Ordering::Relaxed) {
+                return Err(Problem::draining());
+            }
+            let work = (task, detect);
+            return self.answer_body(caller, work, head, body, principal).await;
+        }
         let admitted = self.authenticate(caller, headers, Access::Spend).await;
         let principal = match (admitted, &self.sale) {
             (Err(problem), Some(sale)) if sale::is_guest(&problem, headers) => {
@@ -357,13 +385,25 @@ impl Edge {
         if self.draining.load(Ordering::Relaxed) {
             return Err(Problem::draining());
         }
-        let key = repeat::key(headers)?;
         self.engine.refuse_throttled(&principal)?;
-        // It is held until the head of the answer is there.
-        let mut room = self.bodies.room(limits.max_bodies);
         let body = self
             .body(headers, body, &principal, &limits, &mut room)
             .await?;
+        let work = (task, detect);
+        self.answer_body(caller, work, head, body, principal).await
+    }
+
+    /// Answers a caller whose body is read.
+    async fn answer_body(
+        &self,
+        caller: &mut Caller,
+        (task, detect): (Task, bool),
+        head: &http::request::Parts,
+        body: Bytes,
+        principal: Principal,
+    ) -> Result<ApiReply, Problem> {
+        let headers = &head.headers;
+        let key = repeat::key(headers)?;
         if detect && let Ok(top) = bardo_wire::json::scan(&body) {
             let versioned = headers.contains_key("anthropic-version");
             caller.dialect = bardo_wire::chat::detect_completions_body(&top, versioned);
@@ -387,9 +427,9 @@ impl Edge {
             }
             IdempotencyOutcome::Fresh(claimed) => {
                 let call = self.read(caller, task, headers, body, principal)?;
-                let behind = Behind::of(headers);
-                self.reply(caller, call, claimed, limits.heartbeat, behind)
-                    .await?
+                let (heartbeat, behind) =
+                    (self.policy.load().limits.heartbeat, Behind::of(headers));
+                self.reply(caller, call, claimed, heartbeat, behind).await?
             }
         };
         if detect {
@@ -433,61 +473,6 @@ impl Edge {
             }
             _ => problem,
         })
-    }
-
-    /// Explains where a request would go, without sending, holding or charging anything. JSON, or a
-    /// page of text for clients that accept `text/plain`.
-    async fn explain(
-        &self,
-        caller: &mut Caller,
-        head: &http::request::Parts,
-        body: Incoming,
-    ) -> Result<ApiReply, Problem> {
-        let received = self.received_to_explain(caller, head, body).await?;
-        let row = explain::subsystem(&received);
-        let explained = self.engine.explain(received).map_err(Problem::from)?;
-        if explain::wants_text(&head.headers) {
-            let page = explain::shown(explained, row.as_deref(), |view| {
-                explain::words(view, explain::WIDTH)
-            });
-            return Ok(page_reply(page));
-        }
-        let body = explain::shown(explained, row.as_deref(), explain::body);
-        Ok(json_reply(StatusCode::OK, body))
-    }
-
-    /// Explains which stored answer a request would get, in the same two forms.
-    async fn explain_cache(
-        &self,
-        caller: &mut Caller,
-        head: &http::request::Parts,
-        body: Incoming,
-    ) -> Result<ApiReply, Problem> {
-        let received = self.received_to_explain(caller, head, body).await?;
-        let explained = self.engine.explain_cache(received).await;
-        let explained = explained.map_err(Problem::from)?;
-        if explain::wants_text(&head.headers) {
-            return Ok(page_reply(caches::explained_words(&explained)));
-        }
-        Ok(json_reply(StatusCode::OK, caches::explained(&explained)))
-    }
-
-    /// Reads a request that is explained and not carried out.
-    async fn received_to_explain(
-        &self,
-        caller: &mut Caller,
-        head: &http::request::Parts,
-        body: Incoming,
-    ) -> Result<Received, Problem> {
-        let headers = &head.headers;
-        let limits = self.policy.load().limits.clone();
-        let principal = self.authenticate(caller, headers, Access::Read).await?;
-        let mut room = self.bodies.room(limits.max_bodies);
-        let body = self
-            .body(headers, body, &principal, &limits, &mut room)
-            .await?;
-        caller.dialect = explain::dialect(&body, headers.contains_key("anthropic-version"));
-        Ok(received(caller, Task::Generate, headers, body, principal))
     }
 
     fn read(
@@ -537,14 +522,6 @@ impl Edge {
             Err(_) => Ok(awaited(working, heartbeat, caller, behind)),
         }
     }
-}
-
-/// A page of text.
-fn page_reply(page: String) -> ApiReply {
-    let mut reply = whole(page.into());
-    let text = HeaderValue::from_static("text/plain; charset=utf-8");
-    reply.headers_mut().insert(CONTENT_TYPE, text);
-    reply
 }
 
 /// A request for the engine.

@@ -30,6 +30,8 @@ pub(crate) enum ApiRoute {
     WalletKey,
     /// The link of a wallet with its agent.
     LinkAgent,
+    /// The revocation of a delegation.
+    RevokeDelegation,
     /// A deposit by x402.
     Deposit,
     /// The state of one payment.
@@ -133,7 +135,8 @@ pub(crate) fn route(method: &Method, path: &str) -> ApiRoute {
         "route/explain" | "cache/explain" => ApiRoute::WrongMethod("POST"),
         "keys" if method == Method::POST => ApiRoute::WalletKey,
         "identity/link" if method == Method::POST => ApiRoute::LinkAgent,
-        "keys" | "identity/link" => ApiRoute::WrongMethod("POST"),
+        "identity/delegations/revoke" if method == Method::POST => ApiRoute::RevokeDelegation,
+        "keys" | "identity/link" | "identity/delegations/revoke" => ApiRoute::WrongMethod("POST"),
         "deposits" if method == Method::POST => ApiRoute::Deposit,
         "deposits" => ApiRoute::WrongMethod("POST"),
         "models" if is_read(method) => ApiRoute::Read(ReadRoute::Models),

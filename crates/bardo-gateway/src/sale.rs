@@ -233,7 +233,7 @@ impl Sale {
 }
 
 /// The name under which the limits of a caller without a key are counted.
-fn counted_as(name: &str) -> KeyId {
+pub(crate) fn counted_as(name: &str) -> KeyId {
     // An address is made of letters, digits, dots and colons.
     KeyId::parse(name).expect("an account or an address is an id")
 }

@@ -1,22 +1,21 @@
-//! Agents that prove who they are: signed requests, links of wallets, reputation.
+//! Agents that prove who they are: signed requests, links of wallets, delegations, reputation.
+
+mod caller;
+mod link;
 
 use bardo_ledger::StoreError;
 use bardo_ledger::claims::{ChainAddress, WalletId};
-use bardo_types::ids::AccountId;
 use bardo_types::money::BasisPoints;
 use bardo_x402::evm::{Address, SigningAccount, U256};
 use bardo_x402::identity::registry::{self, FeedbackSummary};
 use bardo_x402::identity::{AgentProof, AgentRequest, ProvenAgent};
-use serde_json::{Value, json};
+
+pub use self::caller::{AgentCaller, ProofUse};
+pub use self::link::AgentLink;
 
 use crate::admit::Seller;
 use crate::port::ChainUnknown;
 use crate::terms::IdentityTerms;
-
-/// Milliseconds after which a link is checked again.
-const CHECK_MS: u64 = 3_600_000;
-/// Milliseconds for which a link holds that cannot be checked.
-const HOLDS_MS: u64 = 24 * 3_600_000;
 
 /// The header of a proof.
 pub const AGENT_PROOF: &str = "x-bardo-agent-proof";
@@ -25,6 +24,8 @@ pub const AGENT_PROOF: &str = "x-bardo-agent-proof";
 pub struct ProvenRequest<'a> {
     /// Value of the header [`AGENT_PROOF`].
     pub proof: &'a [u8],
+    /// HTTP method in upper case.
+    pub method: &'a str,
     /// Path and query as received.
     pub path: &'a str,
     /// The body as received.
@@ -49,54 +50,15 @@ pub enum IdentityRejection {
     /// The registry does not say that the wallet may speak for the agent.
     #[error("the registry gives {0} no authority over this agent")]
     NoAuthority(Address),
+    /// The owner took the delegation back.
+    #[error("the owner has revoked this delegation; ask for another")]
+    Revoked,
     /// The chain did not answer.
     #[error(transparent)]
     Unknown(#[from] ChainUnknown),
     /// The store did not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// A wallet that speaks for an agent, as the registry said when it was checked last.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentLink {
-    /// Number of the agent in the registry.
-    pub agent_id: U256,
-    /// The account with authority over the agent.
-    pub authority: Address,
-    /// Reputation of the agent.
-    pub score: u64,
-    /// The account on which payments of the wallet are booked; `None`: its own.
-    pub account: Option<AccountId>,
-    /// Unix milliseconds of the last check.
-    pub checked_at_ms: u64,
-}
-
-impl AgentLink {
-    fn encode(&self) -> String {
-        json!({
-            "agent_id": self.agent_id.to_string(),
-            "authority": self.authority.to_string(),
-            "score": self.score,
-            "account": self.account.as_ref().map(AccountId::as_str),
-            "checked_at_ms": self.checked_at_ms,
-        })
-        .to_string()
-    }
-
-    fn decode(text: &str) -> Option<Self> {
-        let json: Value = serde_json::from_str(text).ok()?;
-        Some(Self {
-            agent_id: json["agent_id"].as_str()?.parse().ok()?,
-            authority: json["authority"].as_str()?.parse().ok()?,
-            score: json["score"].as_u64()?,
-            account: match json["account"].as_str() {
-                Some(account) => Some(AccountId::parse(account).ok()?),
-                None => None,
-            },
-            checked_at_ms: json["checked_at_ms"].as_u64()?,
-        })
-    }
 }
 
 impl Seller {
@@ -115,13 +77,23 @@ impl Seller {
         &self,
         request: &ProvenRequest<'_>,
     ) -> Result<ProvenAgent, IdentityRejection> {
+        let proven = self.verified(request).await?;
+        self.use_up(&proven).await?;
+        Ok(proven)
+    }
+
+    /// Proves a signed request. Its nonce is not used up yet.
+    async fn verified(
+        &self,
+        request: &ProvenRequest<'_>,
+    ) -> Result<ProvenAgent, IdentityRejection> {
         let terms = self.identity()?;
         let proof = AgentProof::from_header(request.proof)
             .map_err(|error| IdentityRejection::Malformed(error.to_string()))?;
         let signed = AgentRequest {
             audience: &terms.audience,
             registries: &[terms.registry],
-            method: "POST",
+            method: request.method,
             path: request.path,
             body: request.body,
         };
@@ -136,14 +108,18 @@ impl Seller {
             Some((owner, call)) => self.chain.account(owner, call).await?,
             None => SigningAccount::Key,
         };
-        let proven = checked
+        checked
             .verify(&wallet, &owner)
-            .map_err(|error| refused(&error))?;
+            .map_err(|error| refused(&error))
+    }
+
+    /// Uses up the nonce of a proof, for all gateways that share the store.
+    async fn use_up(&self, proven: &ProvenAgent) -> Result<(), IdentityRejection> {
         let name = format!("proof:{:#x}:{:#x}", proven.claim.wallet, proven.claim.nonce);
         let until = proven.claim.expires_at.to_string();
         let store = self.claims.store();
         match store.swap_chain_value(&name, None, until).await? {
-            true => Ok(proven),
+            true => Ok(()),
             false => Err(IdentityRejection::Replayed),
         }
     }
@@ -151,75 +127,26 @@ impl Seller {
     /// The wallet of a proven request.
     #[must_use]
     pub fn wallet_of(&self, agent: &ProvenAgent) -> WalletId {
+        self.wallet_at(agent.wallet)
+    }
+
+    fn wallet_at(&self, address: Address) -> WalletId {
         WalletId {
             chain_id: self.terms.token.network().chain_id(),
-            address: ChainAddress(agent.wallet.0.0),
-        }
-    }
-
-    /// Links a wallet with the agent that it speaks for by itself: its payments get the discount of
-    /// the agent's reputation, and are booked on this account, if one is named.
-    ///
-    /// # Errors
-    /// When the registry gives the wallet no authority, or nobody answers.
-    pub async fn link(
-        &self,
-        agent: &ProvenAgent,
-        account: Option<AccountId>,
-    ) -> Result<AgentLink, IdentityRejection> {
-        if agent.delegated.is_some() {
-            let reason = "a link needs the agent's own wallet or owner, without a delegation";
-            return Err(IdentityRejection::Refused(reason.to_owned()));
-        }
-        let (agent_id, authority) = (agent.agent_id, agent.authority);
-        let score = self.registered(agent_id, authority).await?;
-        let score = score.ok_or(IdentityRejection::NoAuthority(authority))?;
-        let link = AgentLink {
-            agent_id,
-            authority,
-            score,
-            account,
-            checked_at_ms: self.clock.now_ms(),
-        };
-        self.put_link(self.wallet_of(agent), Some(&link)).await?;
-        Ok(link)
-    }
-
-    /// The link of a wallet, checked again from time to time; `None` where it has none any more.
-    ///
-    /// # Errors
-    /// When the store does not answer.
-    pub async fn link_of(&self, wallet: WalletId) -> Result<Option<AgentLink>, StoreError> {
-        let stored = self.claims.store().chain_value(&link_name(wallet)).await?;
-        let Some(mut link) = stored.as_deref().and_then(AgentLink::decode) else {
-            return Ok(None);
-        };
-        let now_ms = self.clock.now_ms();
-        let age = now_ms.saturating_sub(link.checked_at_ms);
-        if age < CHECK_MS {
-            return Ok(Some(link));
-        }
-        match self.registered(link.agent_id, link.authority).await {
-            Ok(Some(score)) => {
-                link.score = score;
-                link.checked_at_ms = now_ms;
-                self.put_link(wallet, Some(&link)).await?;
-                Ok(Some(link))
-            }
-            Ok(None) => {
-                self.put_link(wallet, None).await?;
-                Ok(None)
-            }
-            // A registry that does not answer takes nothing away, for a while.
-            Err(_) => Ok((age < HOLDS_MS).then_some(link)),
+            address: ChainAddress(address.0.0),
         }
     }
 
     /// The spread of a link, and the name of its tier; `None`: the usual one.
     #[must_use]
     pub fn discount(&self, link: &AgentLink) -> Option<(&str, BasisPoints)> {
+        self.tier(link.score)
+    }
+
+    /// The spread of a score, and the name of its tier; `None`: the usual one.
+    fn tier(&self, score: u64) -> Option<(&str, BasisPoints)> {
         let tiers = self.terms.identity.as_ref()?.tiers.iter();
-        let reached = tiers.filter(|tier| link.score >= tier.score);
+        let reached = tiers.filter(|tier| score >= tier.score);
         let best = reached.max_by_key(|tier| tier.score)?;
         Some((&best.name, best.spread))
     }
@@ -257,22 +184,4 @@ impl Seller {
         let summary = at(3).and_then(FeedbackSummary::decode);
         Ok(Some(summary.map_or(0, FeedbackSummary::score)))
     }
-
-    async fn put_link(&self, wallet: WalletId, link: Option<&AgentLink>) -> Result<(), StoreError> {
-        let name = link_name(wallet);
-        let text = link.map_or_else(String::new, AgentLink::encode);
-        loop {
-            let store = self.claims.store();
-            let before = store.chain_value(&name).await?;
-            if before.as_deref() == Some(&text)
-                || store.swap_chain_value(&name, before, text.clone()).await?
-            {
-                return Ok(());
-            }
-        }
-    }
-}
-
-fn link_name(wallet: WalletId) -> String {
-    format!("link:{wallet}")
 }

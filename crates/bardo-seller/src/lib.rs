@@ -21,7 +21,9 @@ mod view;
 pub use admit::{AdmittedPayment, ComparedPayment, PaymentRejection, SaleRequest, Seller};
 pub use claimed::ClaimedHolds;
 pub use deposit::DepositRequest;
-pub use identity::{AGENT_PROOF, AgentLink, IdentityRejection, ProvenRequest};
+pub use identity::{
+    AGENT_PROOF, AgentCaller, AgentLink, IdentityRejection, ProofUse, ProvenRequest,
+};
 pub use offers::{SaleOffers, with_reason};
 pub use payment::{MalformedPayment, PresentedPayment};
 pub use port::{ChainFuture, ChainUnknown, PayerFacts, PaymentChain};

@@ -10,6 +10,7 @@ use hyper::body::Incoming;
 use serde_json::{Value, json};
 
 use super::sale::{base, payment, put_receipt};
+use super::signed::{self, SignedUse};
 use super::{ApiReply, Caller, Edge, json_reply};
 use crate::auth::{self, Access};
 use crate::body;
@@ -31,7 +32,8 @@ impl Edge {
         let closed = || Problem::unknown_endpoint(&head.method, path);
         let sale = self.sale.as_ref().ok_or_else(closed)?;
         let headers = &head.headers;
-        let own = match auth::presents_own_key(headers) {
+        let is_signed = signed::is_signed(headers);
+        let own = match !is_signed && auth::presents_own_key(headers) {
             true => Some(self.authenticate(caller, headers, Access::Read).await?),
             false => None,
         };
@@ -40,6 +42,13 @@ impl Edge {
         let limits = self.policy.load().limits.clone();
         let mut room = self.bodies.room(limits.max_bodies);
         let body = body::read(headers, body, BODY_MAX, &limits, &mut room).await?;
+        let own = match is_signed {
+            true => {
+                let how = SignedUse::account(Access::Read);
+                Some(self.signed(caller, head, &body, how).await?)
+            }
+            false => own,
+        };
         let url = format!("{}/v1/deposits", base(sale, headers));
         let deposit = DepositRequest {
             account: own.as_ref().map(|own| &own.account),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bardo_engine::Hints;
+use bardo_seller::AGENT_PROOF;
 use bardo_types::receipt::CallerTrace;
 use bardo_wire::headers as names;
 use http::header::HeaderMap;
@@ -26,6 +27,8 @@ pub(super) fn sort(headers: &HeaderMap, propagates: bool) -> (HeaderMap, Hints) 
         let text = name.as_str();
         if FORWARDED.contains(&text) {
             forward.append(name, value.clone());
+        } else if text == AGENT_PROOF {
+            // It is for the gateway, and no hint.
         } else if text == names::SDK_RETRY_COUNT {
             hints.is_repeated = value != "0";
         } else if text == names::PROMPT_CACHE_KEY {

@@ -1,13 +1,19 @@
-//! Signed requests of wallets: a key for a wallet, and the link with its agent (ERC-8004).
+//! Signed requests of wallets: a key for a wallet, the link with its agent (ERC-8004), and the
+//! revocation of a delegation.
 
-use bardo_seller::{AGENT_PROOF, ProvenRequest};
-use bardo_types::ids::AccountId;
+use bardo_access::{KeyState, Scopes};
+use bardo_engine::{Payer, Principal};
+use bardo_ledger::claims::WalletId;
+use bardo_types::clock::{Clock as _, SystemClock};
+use bardo_types::ids::{AccountId, KeyId};
+use bardo_x402::evm::B256;
 use bardo_x402::identity::ProvenAgent;
 use bytes::Bytes;
 use http::StatusCode;
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
+use super::signed::proven_request;
 use super::{ApiReply, Caller, Edge, json_reply};
 use crate::auth::{self, Access};
 use crate::body;
@@ -30,10 +36,7 @@ impl Edge {
     ) -> Result<ApiReply, Problem> {
         let (sale, agent, body) = self.proven(caller, head, body).await?;
         let wallet = sale.seller.wallet_of(&agent);
-        let link = sale.seller.link_of(wallet).await;
-        let link = link.map_err(|error| Problem::store_unavailable(&error))?;
-        let account = link.and_then(|link| link.account);
-        let account = account.unwrap_or_else(|| wallet.account());
+        let account = self.account_for_key(sale, wallet).await?;
         let keys = self.operator.keys.list(Some(&account)).await;
         let keys = keys.map_err(|error| Problem::store_unavailable(&error))?;
         if keys.len() >= KEYS_MAX {
@@ -57,6 +60,47 @@ impl Edge {
         Ok(json_reply(StatusCode::OK, made))
     }
 
+    /// The account for which a wallet makes keys: the one that it is linked with, if the key that
+    /// proved it is good and without limits, as the new key has none; else its own.
+    async fn account_for_key(&self, sale: &Sale, wallet: WalletId) -> Result<AccountId, Problem> {
+        let link = sale.seller.link_of(wallet).await;
+        let link = link.map_err(|error| Problem::store_unavailable(&error))?;
+        let Some((account, key)) = link.and_then(|link| Some((link.account?, link.key?))) else {
+            return Ok(wallet.account());
+        };
+        let found = self.operator.keys.find(&key).await;
+        let found = found.map_err(|error| Problem::store_unavailable(&error))?;
+        let now_ms = SystemClock.now_ms();
+        let good = found.filter(|record| record.state(now_ms) == KeyState::Active);
+        let record = good.ok_or_else(Problem::link_without_key)?;
+        if record.scopes != Scopes::default() || record.tier.is_some() {
+            let message = "the wallet is linked by a key with limits, and this one would have none; ask the operator for \
+                           a key";
+            return Err(Problem::bad_identity(message.to_owned()));
+        }
+        Ok(account)
+    }
+
+    /// Takes back the delegation that the body names, as its owner, who signed the request.
+    pub(super) async fn revoke_delegation(
+        &self,
+        caller: &Caller,
+        head: &http::request::Parts,
+        body: Incoming,
+    ) -> Result<ApiReply, Problem> {
+        let (sale, owner, body) = self.proven(caller, head, body).await?;
+        let nonce = delegation_nonce(&body)?;
+        let revoked = sale.seller.revoke_delegation(&owner, nonce).await;
+        revoked.map_err(|rejection| Problem::identity(&rejection))?;
+        let shown = json!({
+            "object": "identity_delegation",
+            "owner": owner.wallet.to_string(),
+            "nonce": nonce.to_string(),
+            "status": "revoked",
+        });
+        Ok(json_reply(StatusCode::OK, shown))
+    }
+
     /// Links the wallet that signed the request with the agent that it names.
     pub(super) async fn link_agent(
         &self,
@@ -64,10 +108,10 @@ impl Edge {
         head: &http::request::Parts,
         body: Incoming,
     ) -> Result<ApiReply, Problem> {
-        let own: Option<AccountId> = match auth::presents_own_key(&head.headers) {
+        let own: Option<(AccountId, Option<KeyId>)> = match auth::presents_own_key(&head.headers) {
             true => {
                 let own = self.authenticate(caller, &head.headers, Access::Spend);
-                Some(own.await?.account)
+                Some(proven_by(own.await?))
             }
             false => None,
         };
@@ -103,19 +147,31 @@ impl Edge {
         let limits = self.policy.load().limits.clone();
         let mut room = self.bodies.room(limits.max_bodies);
         let body = body::read(&head.headers, body, BODY_MAX, &limits, &mut room).await?;
-        let mut proofs = head.headers.get_all(AGENT_PROOF).into_iter();
-        let (Some(proof), None) = (proofs.next(), proofs.next()) else {
-            let message = format!("send one header `{AGENT_PROOF}` with a signed request");
-            return Err(Problem::bad_identity(message));
-        };
-        let path = head.uri.path_and_query().map_or(path, |path| path.as_str());
-        let request = ProvenRequest {
-            proof: proof.as_bytes(),
-            path,
-            body: &body,
-        };
+        let request = proven_request(head, &body)?;
         let proven = sale.seller.prove(&request).await;
         let proven = proven.map_err(|rejection| Problem::identity(&rejection))?;
         Ok((sale, proven, body))
     }
+}
+
+/// The account of a caller, with the key that proved it.
+fn proven_by(own: Principal) -> (AccountId, Option<KeyId>) {
+    let key = match &own.payer {
+        Payer::Owner => None,
+        Payer::Prepaid(terms) => terms.key.clone(),
+    };
+    (own.account, key)
+}
+
+/// The nonce of the delegation that a body names.
+fn delegation_nonce(body: &[u8]) -> Result<B256, Problem> {
+    let json: Option<Value> = serde_json::from_slice(body).ok();
+    let text = json.as_ref().and_then(|json| json["nonce"].as_str());
+    let digits = text.and_then(|text| text.strip_prefix("0x"));
+    let nonce = digits.filter(|digits| digits.len() == 64);
+    nonce.and_then(|nonce| nonce.parse().ok()).ok_or_else(|| {
+        let message =
+            "`nonce` must be the one of the delegation: {\"nonce\": \"0x…\"}, 64 hex digits";
+        Problem::bad_delegation(message.to_owned())
+    })
 }

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::body::Incoming;
 
+use super::signed::{self, SignedUse};
 use super::{ApiReply, Caller, Edge, json_reply, received, replayed};
 use crate::auth::{self, Access};
 use crate::body;
@@ -121,7 +122,8 @@ impl Edge {
         let guest = sale.guest(caller.peer);
         let key = repeat::key(&head.headers)?;
         // Who calls and how it is paid are two questions: with a key, the payment is the account's.
-        let own = match auth::presents_own_key(&head.headers) {
+        let is_signed = signed::is_signed(&head.headers);
+        let own = match !is_signed && auth::presents_own_key(&head.headers) {
             true => Some(
                 self.authenticate(caller, &head.headers, Access::Spend)
                     .await?,
@@ -129,6 +131,13 @@ impl Edge {
             false => None,
         };
         let read = self.guest_body(caller, work, &guest, head, body).await?;
+        let own = match is_signed {
+            true => Some(
+                self.signed(caller, head, &read.body, SignedUse::WORK)
+                    .await?,
+            ),
+            false => own,
+        };
         let admitted = self.admit(sale, caller, &read, payment, guest).await?;
         let payer = sale.payer(&admitted, own).await;
         let principal = payer.map_err(|error| Problem::store_unavailable(&error))?;

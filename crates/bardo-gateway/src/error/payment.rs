@@ -116,6 +116,7 @@ impl Problem {
             }
             IdentityRejection::Refused(_)
             | IdentityRejection::Replayed
+            | IdentityRejection::Revoked
             | IdentityRejection::NoAuthority(_) => {
                 Self::new(ErrorCode::IdentityRefused, rejection.to_string()).for_good()
             }
@@ -128,9 +129,29 @@ impl Problem {
         }
     }
 
+    /// A request is signed by an agent and carries the key of an account.
+    pub(crate) fn two_callers() -> Self {
+        Self::bad_identity(
+            "the request carries a key and an agent proof; send one of them, as either names the account that pays"
+                .to_owned(),
+        )
+    }
+
+    /// The account of a linked wallet was proven by a key that is not good any more.
+    pub(crate) fn link_without_key() -> Self {
+        let message = "the key by which the wallet was linked with its account is expired or revoked; link it again \
+                       with another key (POST /v1/identity/link)";
+        Self::new(ErrorCode::IdentityRefused, message).for_good()
+    }
+
     /// A signed request cannot be carried out.
     pub(crate) fn bad_identity(message: String) -> Self {
         Self::new(ErrorCode::InvalidRequest, message)
+    }
+
+    /// A request names no delegation.
+    pub(crate) fn bad_delegation(message: String) -> Self {
+        Self::bad_identity(message).param("nonce")
     }
 
     /// An action of operators failed on behalf of a wallet.

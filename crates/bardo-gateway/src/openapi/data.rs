@@ -83,6 +83,7 @@ data_operations! {
     Deposit: "POST" "/v1/deposits", "Pay into an account by x402; without a payment the answer is an offer", Change, &[];
     WalletKey: "POST" "/v1/keys", "Make a key for the account of a wallet, which signs the request", Change, &[];
     LinkAgent: "POST" "/v1/identity/link", "Link a wallet with its agent of ERC-8004, by a signed request", Change, &[];
+    RevokeDelegation: "POST" "/v1/identity/delegations/revoke", "Revoke a delegation, by a request that its owner signs", Change, &[];
     Payment: "GET" "/v1/payments/{id}", "The state of a payment by x402", Open, &[];
     Events: "GET" "/v1/events", "Events of the account's requests, as they happen", Feed, &["events"];
     ShowCaps: "GET" "/v1/caps", "The caps of the caller's key", Read, &[];
@@ -119,6 +120,7 @@ impl DataOperation {
             ApiRoute::FlushCache => Self::FlushCache,
             ApiRoute::WalletKey => Self::WalletKey,
             ApiRoute::LinkAgent => Self::LinkAgent,
+            ApiRoute::RevokeDelegation => Self::RevokeDelegation,
             ApiRoute::Deposit => Self::Deposit,
             ApiRoute::Payment(_) => Self::Payment,
             ApiRoute::Health => Self::Health,
@@ -188,7 +190,9 @@ pub(super) fn describe(operation: DataOperation, row: &DataRow) -> Value {
     }
     let own: &[&str] = match operation {
         DataOperation::Deposit => &["402", "409", "413"],
-        DataOperation::WalletKey | DataOperation::LinkAgent => &["413"],
+        DataOperation::WalletKey | DataOperation::LinkAgent | DataOperation::RevokeDelegation => {
+            &["413"]
+        }
         DataOperation::Payment => &["404", "503"],
         _ => &[],
     };

@@ -2,40 +2,47 @@
 //! real chain.
 
 use bardo_store::servers::ChainNode;
-use bardo_x402::evm::{B256, Signer, U256, keccak256};
-use bardo_x402::identity::{AgentRegistry, GatewayRequest};
-use bardo_x402::wire::{PaymentScheme, X402Version, encode_header};
+use bardo_x402::evm::keccak256;
+use bardo_x402::identity::GatewayRequest;
+use bardo_x402::wire::{PaymentScheme, X402Version};
 use serde_json::{Value, json};
 
 use crate::http::{Answer, Request};
-use crate::payer::{self, micro, now_s, paid, payment_of, refused, sign};
+use crate::payer::{micro, now_s, paid, payment_of, refused, sign};
+use crate::proof::{AGENT, AUDIENCE, owner, proven};
 use crate::rig::{Gateway, Sandbox, eventually, everything};
 use crate::sse::Caller;
 
-const AUDIENCE: &str = "https://gateway.example";
 const REVIEWER: &str = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
-const AGENT: u64 = 22;
 
 /// Makes one member of a signed request wrong.
 type Mistake = fn(&mut GatewayRequest);
 
-struct Bazaar {
-    node: ChainNode,
-    gateway: Gateway,
-}
-
-fn signer() -> Signer {
-    Signer::from_bytes(payer::KEY).expect("a key")
+/// A gateway that knows agents, and a wallet with money on its chain.
+pub(crate) struct Bazaar {
+    pub(crate) node: ChainNode,
+    pub(crate) sandbox: Sandbox,
+    pub(crate) gateway: Gateway,
 }
 
 impl Bazaar {
-    fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let node = ChainNode::start().expect("a node");
-        let wallet = signer().address().to_string();
+        let sandbox = Sandbox::start();
+        let gateway = Gateway::start(&Self::config(&node, &sandbox));
+        Self {
+            node,
+            sandbox,
+            gateway,
+        }
+    }
+
+    pub(crate) fn config(node: &ChainNode, sandbox: &Sandbox) -> Value {
+        let wallet = owner().address().to_string();
         node.mint(&wallet, 10_000_000).expect("USDC");
         node.approve_permit2(&wallet, 10_000_000)
             .expect("an allowance");
-        let mut config = everything(&Sandbox::start());
+        let mut config = everything(sandbox);
         config["payments"] = json!({
             "enabled": true,
             "settlement_key": "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
@@ -45,8 +52,7 @@ impl Bazaar {
             "public_url": AUDIENCE,
             "reviewers": [REVIEWER],
         });
-        let gateway = Gateway::start(&config);
-        Self { node, gateway }
+        config
     }
 
     fn buy(&self) -> (Answer, u64) {
@@ -64,42 +70,6 @@ impl Bazaar {
         let charged = micro(&found["charged_usd"]);
         (answer, charged)
     }
-}
-
-/// A signed request; `change` may make it wrong.
-fn proven(path: &str, body: &str, change: impl FnOnce(&mut GatewayRequest)) -> Request {
-    let mut message = GatewayRequest {
-        audience: AUDIENCE.to_owned(),
-        agent_registry: AgentRegistry::BASE,
-        agent_id: U256::from(AGENT),
-        wallet: signer().address(),
-        method: "POST".to_owned(),
-        path: path.to_owned(),
-        body_hash: keccak256(body),
-        nonce: B256::from(keccak256(format!("{path}{body}{}", now_s()))),
-        issued_at: now_s(),
-        expires_at: now_s() + 60,
-    };
-    change(&mut message);
-    let signature = signer().sign(message.digest()).to_bytes();
-    let signature: String = signature.iter().map(|byte| format!("{byte:02x}")).collect();
-    let proof = json!({
-        "type": "request",
-        "message": {
-            "audience": message.audience,
-            "agentRegistry": message.agent_registry.to_string(),
-            "agentId": message.agent_id.to_string(),
-            "wallet": message.wallet.to_string(),
-            "method": message.method,
-            "path": message.path,
-            "bodyHash": message.body_hash.to_string(),
-            "nonce": message.nonce.to_string(),
-            "issuedAt": message.issued_at.to_string(),
-            "expiresAt": message.expires_at.to_string(),
-        },
-        "signature": format!("0x{signature}"),
-    });
-    Request::post(path, body).with("x-bardo-agent-proof", &encode_header(&proof.to_string()))
 }
 
 #[test]
@@ -164,7 +134,7 @@ fn a_linked_wallet_pays_less_by_the_reputation_of_its_agent() {
         .register(AGENT, REVIEWER, 600)
         .expect("an agent");
     refused(&bazaar.gateway.send(&link("2")), 401, "identity_refused");
-    let wallet = signer().address().to_string();
+    let wallet = owner().address().to_string();
     bazaar.node.register(AGENT, &wallet, 600).expect("an agent");
     let answer = bazaar.gateway.send(&link("3"));
     assert_eq!(answer.status(), 200, "{}", answer.text());

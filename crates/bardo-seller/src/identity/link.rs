@@ -1,0 +1,147 @@
+//! Links of wallets with the agents that they speak for.
+
+use bardo_ledger::StoreError;
+use bardo_ledger::claims::WalletId;
+use bardo_types::ids::{AccountId, KeyId};
+use bardo_x402::evm::{Address, U256};
+use bardo_x402::identity::ProvenAgent;
+use serde_json::{Value, json};
+
+use super::IdentityRejection;
+use crate::admit::Seller;
+
+/// Milliseconds after which a link is checked again.
+const CHECK_MS: u64 = 3_600_000;
+/// Milliseconds for which a link holds that cannot be checked.
+const HOLDS_MS: u64 = 24 * 3_600_000;
+
+/// A wallet that speaks for an agent, as the registry said when it was checked last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentLink {
+    /// Number of the agent in the registry.
+    pub agent_id: U256,
+    /// The account with authority over the agent.
+    pub authority: Address,
+    /// Reputation of the agent.
+    pub score: u64,
+    /// The account on which payments of the wallet are booked; `None`: its own.
+    pub account: Option<AccountId>,
+    /// The key that proved the account. Requests that the wallet signs draw on the account within
+    /// the limits of this key, as long as it is good; `None`: they do not.
+    pub key: Option<KeyId>,
+    /// Unix milliseconds of the last check.
+    pub checked_at_ms: u64,
+}
+
+impl AgentLink {
+    fn encode(&self) -> String {
+        json!({
+            "agent_id": self.agent_id.to_string(),
+            "authority": self.authority.to_string(),
+            "score": self.score,
+            "account": self.account.as_ref().map(AccountId::as_str),
+            "key": self.key.as_ref().map(KeyId::as_str),
+            "checked_at_ms": self.checked_at_ms,
+        })
+        .to_string()
+    }
+
+    fn decode(text: &str) -> Option<Self> {
+        let json: Value = serde_json::from_str(text).ok()?;
+        Some(Self {
+            agent_id: json["agent_id"].as_str()?.parse().ok()?,
+            authority: json["authority"].as_str()?.parse().ok()?,
+            score: json["score"].as_u64()?,
+            account: match json["account"].as_str() {
+                Some(account) => Some(AccountId::parse(account).ok()?),
+                None => None,
+            },
+            key: match json["key"].as_str() {
+                Some(key) => Some(KeyId::parse(key).ok()?),
+                None => None,
+            },
+            checked_at_ms: json["checked_at_ms"].as_u64()?,
+        })
+    }
+}
+
+impl Seller {
+    /// Links a wallet with the agent that it speaks for by itself: its payments get the discount of
+    /// the agent's reputation, and are booked on the account of the owner, if one is named, who may
+    /// have proven it by a key.
+    ///
+    /// # Errors
+    /// When the registry gives the wallet no authority, or nobody answers.
+    pub async fn link(
+        &self,
+        agent: &ProvenAgent,
+        owner: Option<(AccountId, Option<KeyId>)>,
+    ) -> Result<AgentLink, IdentityRejection> {
+        if agent.delegated.is_some() {
+            let reason = "a link needs the agent's own wallet or owner, without a delegation";
+            return Err(IdentityRejection::Refused(reason.to_owned()));
+        }
+        let (agent_id, authority) = (agent.agent_id, agent.authority);
+        let score = self.registered(agent_id, authority).await?;
+        let score = score.ok_or(IdentityRejection::NoAuthority(authority))?;
+        let (account, key) = owner.map_or((None, None), |(account, key)| (Some(account), key));
+        let link = AgentLink {
+            agent_id,
+            authority,
+            score,
+            account,
+            key,
+            checked_at_ms: self.clock.now_ms(),
+        };
+        self.put_link(self.wallet_of(agent), Some(&link)).await?;
+        Ok(link)
+    }
+
+    /// The link of a wallet, checked again from time to time; `None` where it has none any more.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn link_of(&self, wallet: WalletId) -> Result<Option<AgentLink>, StoreError> {
+        let stored = self.claims.store().chain_value(&link_name(wallet)).await?;
+        let Some(mut link) = stored.as_deref().and_then(AgentLink::decode) else {
+            return Ok(None);
+        };
+        let now_ms = self.clock.now_ms();
+        let age = now_ms.saturating_sub(link.checked_at_ms);
+        if age < CHECK_MS {
+            return Ok(Some(link));
+        }
+        match self.registered(link.agent_id, link.authority).await {
+            Ok(Some(score)) => {
+                link.score = score;
+                link.checked_at_ms = now_ms;
+                self.put_link(wallet, Some(&link)).await?;
+                Ok(Some(link))
+            }
+            Ok(None) => {
+                self.put_link(wallet, None).await?;
+                Ok(None)
+            }
+            // A registry that does not answer takes nothing away, for a while.
+            Err(_) => Ok((age < HOLDS_MS).then_some(link)),
+        }
+    }
+
+    async fn put_link(&self, wallet: WalletId, link: Option<&AgentLink>) -> Result<(), StoreError> {
+        let name = link_name(wallet);
+        let text = link.map_or_else(String::new, AgentLink::encode);
+        loop {
+            let store = self.claims.store();
+            let before = store.chain_value(&name).await?;
+            if before.as_deref() == Some(&text)
+                || store.swap_chain_value(&name, before, text.clone()).await?
+            {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn link_name(wallet: WalletId) -> String {
+    format!("link:{wallet}")
+}
