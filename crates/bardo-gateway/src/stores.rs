@@ -174,6 +174,11 @@ impl ProcessStores {
         self.claims.prune_claims(before_s).await
     }
 
+    /// Deletes the marks of proofs of agents that ended before this Unix second.
+    pub(crate) async fn prune_proofs(&self, before_s: u64) -> Result<u64, StoreError> {
+        self.claims.prune_proofs(before_s).await
+    }
+
     /// The operations of the command line and the admin API on these stores.
     pub(crate) fn operator(&self) -> Operator {
         Operator {

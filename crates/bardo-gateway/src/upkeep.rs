@@ -145,5 +145,10 @@ async fn prune(stores: ProcessStores, keep: Duration) {
         if let Err(error) = stores.prune_claims(before_s).await {
             tracing::warn!(%error, "cannot delete old claims");
         }
+        // Clocks of gateways that share the store differ by less.
+        let before_s = (SystemClock.now_ms() / 1_000).saturating_sub(PRUNE.as_secs());
+        if let Err(error) = stores.prune_proofs(before_s).await {
+            tracing::warn!(%error, "cannot delete old marks of proofs");
+        }
     }
 }

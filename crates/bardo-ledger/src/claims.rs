@@ -27,7 +27,9 @@ pub use chain_deposit::{
 pub use chain_state::{ChainProgress, GasBudgetRefusal, GasDay};
 pub use key::{AuthorizationKey, ChainAddress, ChainHash, InvalidChainText, WalletId};
 pub use memory::MemoryClaims;
-pub use port::{ClaimChange, ClaimQuery, ClaimStore, ClaimTotals, ClaimView, StageTotal};
+pub use port::{
+    ClaimChange, ClaimQuery, ClaimStore, ClaimTotals, ClaimView, PROOF_MARKS, StageTotal,
+};
 pub use record::{
     ClaimOrder, ClaimRecord, ClaimScheme, ClaimStage, OnChainSettlement, ServiceStage,
     SettlementTransaction, WalletRecord,

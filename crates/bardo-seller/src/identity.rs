@@ -4,7 +4,7 @@ mod caller;
 mod link;
 
 use bardo_ledger::StoreError;
-use bardo_ledger::claims::{ChainAddress, WalletId};
+use bardo_ledger::claims::{ChainAddress, PROOF_MARKS, WalletId};
 use bardo_types::money::BasisPoints;
 use bardo_x402::evm::{Address, SigningAccount, U256};
 use bardo_x402::identity::registry::{self, FeedbackSummary};
@@ -115,7 +115,10 @@ impl Seller {
 
     /// Uses up the nonce of a proof, for all gateways that share the store.
     async fn use_up(&self, proven: &ProvenAgent) -> Result<(), IdentityRejection> {
-        let name = format!("proof:{:#x}:{:#x}", proven.claim.wallet, proven.claim.nonce);
+        let name = format!(
+            "{PROOF_MARKS}{:#x}:{:#x}",
+            proven.claim.wallet, proven.claim.nonce
+        );
         let until = proven.claim.expires_at.to_string();
         let store = self.claims.store();
         match store.swap_chain_value(&name, None, until).await? {

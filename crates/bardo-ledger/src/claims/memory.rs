@@ -7,7 +7,7 @@ use bardo_types::money::MicroUsd;
 
 use super::chain_deposit::{ChainDeposit, ChainDepositState, ChainLog};
 use super::key::{AuthorizationKey, ChainHash, WalletId};
-use super::port::{ClaimChange, ClaimQuery, ClaimStore, ClaimTotals, ClaimView};
+use super::port::{ClaimChange, ClaimQuery, ClaimStore, ClaimTotals, ClaimView, PROOF_MARKS};
 use super::record::{ClaimRecord, ClaimStage, WalletRecord};
 use crate::port::{LedgerFuture, StoreError};
 
@@ -289,5 +289,14 @@ impl ClaimStore for MemoryClaims {
             rows.values.insert(name.to_owned(), to);
         }
         ready(is_same)
+    }
+
+    fn prune_proofs(&self, before_s: u64) -> LedgerFuture<'_, Result<u64, StoreError>> {
+        let mut rows = self.rows();
+        let before = rows.values.len();
+        let has_ended = |until: &str| until.parse().is_ok_and(|until: u64| until < before_s);
+        rows.values
+            .retain(|name, until| !name.starts_with(PROOF_MARKS) || !has_ended(until));
+        ready((before - rows.values.len()) as u64)
     }
 }

@@ -8,6 +8,10 @@ use super::key::{AuthorizationKey, ChainHash, WalletId};
 use super::record::{ClaimRecord, ClaimStage, WalletRecord};
 use crate::port::{LedgerFuture, StoreError};
 
+/// First part of the names of values that mark a proof of an agent as used. Such a value is the Unix
+/// second, with ten digits, from which the proof is refused anyway.
+pub const PROOF_MARKS: &str = "proof:";
+
 /// A claim and its wallet as they were in one moment.
 #[derive(Debug, Clone)]
 pub struct ClaimView {
@@ -175,4 +179,8 @@ pub trait ClaimStore: Send + Sync {
         from: Option<String>,
         to: String,
     ) -> LedgerFuture<'a, Result<bool, StoreError>>;
+
+    /// Deletes the [marks](PROOF_MARKS) of proofs that ended before this Unix second; answers how
+    /// many.
+    fn prune_proofs(&self, before_s: u64) -> LedgerFuture<'_, Result<u64, StoreError>>;
 }

@@ -66,6 +66,7 @@ claim_cases! {
     what_is_owed_is_settled_and_booked
     an_exact_payment_leaves_credit
     nothing_owed_is_void_until_pruned
+    a_used_proof_is_forgotten_after_its_end
     settle_first_is_served_after_it
     a_failed_settlement_is_a_debt_that_blocks
     a_late_settlement_ends_the_debt

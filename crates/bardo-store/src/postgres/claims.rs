@@ -43,6 +43,13 @@ const PRUNE: &str = "WITH doomed AS (
             LIMIT 500 FOR UPDATE SKIP LOCKED
         )) RETURNING 1
     ) SELECT count(*) AS pruned FROM doomed";
+const PRUNE_PROOFS: &str = "WITH doomed AS (
+        DELETE FROM bardo.chain_values WHERE name = ANY (ARRAY(
+            SELECT name FROM bardo.chain_values WHERE starts_with(name, 'proof:')
+                AND (CASE WHEN starts_with(name, 'proof:') THEN value::bigint END) < $1
+            LIMIT 500 FOR UPDATE SKIP LOCKED
+        )) RETURNING 1
+    ) SELECT count(*) AS pruned FROM doomed";
 const SUMS: &str = "SELECT count(*) AS wallets, coalesce(sum(exposure), 0)::bigint AS exposure,
         coalesce(sum(debt), 0)::bigint AS debt, coalesce(sum(settled), 0)::bigint AS settled,
         coalesce(sum(booked), 0)::bigint AS booked,
@@ -84,6 +91,18 @@ fn maybe_number(value: Option<u64>) -> Argument {
 }
 
 impl PostgresStore {
+    /// Carries out a deletion that takes some rows at a time, until it finds none.
+    async fn pruned(&self, prune: &'static str, before_s: u64) -> Result<u64, StoreError> {
+        let mut sum = 0;
+        loop {
+            let rows = self.run(prune, vec![number(before_s)]).await?;
+            match rows::number(one(&rows)?, "pruned")? {
+                0 => return Ok(sum),
+                count => sum += count,
+            }
+        }
+    }
+
     async fn is_done(
         &self,
         sql: &'static str,
@@ -243,16 +262,7 @@ impl ClaimStore for PostgresStore {
     }
 
     fn prune_claims(&self, before_s: u64) -> LedgerFuture<'_, Result<u64, StoreError>> {
-        Box::pin(async move {
-            let mut sum = 0;
-            loop {
-                let rows = self.run(PRUNE, vec![number(before_s)]).await?;
-                match rows::number(one(&rows)?, "pruned")? {
-                    0 => return Ok(sum),
-                    count => sum += count,
-                }
-            }
-        })
+        Box::pin(self.pruned(PRUNE, before_s))
     }
 
     fn chain_deposit(
@@ -311,5 +321,9 @@ impl ClaimStore for PostgresStore {
         let swap = "SELECT bardo.swap_chain_value($1, $2, $3) AS is_done";
         let arguments = vec![text(name), maybe_text(from), text(&to)];
         Box::pin(self.is_done(swap, arguments))
+    }
+
+    fn prune_proofs(&self, before_s: u64) -> LedgerFuture<'_, Result<u64, StoreError>> {
+        Box::pin(self.pruned(PRUNE_PROOFS, before_s))
     }
 }

@@ -39,6 +39,10 @@ const LIST: &str = "SELECT * FROM claims WHERE (?1 IS NULL OR stage = ?1)
     ORDER BY no DESC LIMIT ?9";
 const PRUNE: &str = "DELETE FROM claims WHERE no IN
     (SELECT no FROM claims WHERE prunable = 1 AND deadline_s < ?1 LIMIT 500)";
+/// `;` follows `:` in the order of names.
+const PRUNE_PROOFS: &str = "DELETE FROM chain_values WHERE name IN
+    (SELECT name FROM chain_values WHERE name >= 'proof:' AND name < 'proof;'
+        AND CAST(value AS INTEGER) < ?1 LIMIT 500)";
 
 impl ToSql for ClaimCell {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -198,6 +202,20 @@ fn totals(connection: &Connection) -> Result<ClaimTotals, StoreError> {
 }
 
 impl SqliteStore {
+    /// Carries out a deletion that takes some rows at a time, until it finds none.
+    async fn pruned(&self, prune: &'static str, before_s: u64) -> Result<u64, StoreError> {
+        let mut sum = 0;
+        loop {
+            let some = move |transaction: &Transaction<'_>| {
+                sql(transaction.execute(prune, [signed(before_s)]))
+            };
+            match self.change(some).await? {
+                0 => return Ok(sum),
+                count => sum += count as u64,
+            }
+        }
+    }
+
     async fn look<T: Send + 'static>(
         &self,
         length: Length,
@@ -324,18 +342,7 @@ impl ClaimStore for SqliteStore {
     }
 
     fn prune_claims(&self, before_s: u64) -> LedgerFuture<'_, Result<u64, StoreError>> {
-        Box::pin(async move {
-            let mut sum = 0;
-            loop {
-                let prune = move |transaction: &Transaction<'_>| {
-                    sql(transaction.execute(PRUNE, [signed(before_s)]))
-                };
-                match self.change(prune).await? {
-                    0 => return Ok(sum),
-                    count => sum += count as u64,
-                }
-            }
-        })
+        Box::pin(self.pruned(PRUNE, before_s))
     }
 
     fn chain_deposit(
@@ -395,5 +402,9 @@ impl ClaimStore for SqliteStore {
             sql(transaction.execute(put, [name, to]))?;
             Ok(true)
         }))
+    }
+
+    fn prune_proofs(&self, before_s: u64) -> LedgerFuture<'_, Result<u64, StoreError>> {
+        Box::pin(self.pruned(PRUNE_PROOFS, before_s))
     }
 }

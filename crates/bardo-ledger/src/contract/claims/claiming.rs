@@ -3,7 +3,8 @@
 use super::super::rig::{NOW_MS, join_all};
 use super::rig::{ClaimRig, DEADLINE_S};
 use crate::claims::{
-    ChainHash, ClaimAnswer, ClaimRefusal, ClaimScheme, ClaimStage, ClaimStep, NewClaim, StepRefusal,
+    ChainHash, ClaimAnswer, ClaimRefusal, ClaimScheme, ClaimStage, ClaimStep, NewClaim,
+    PROOF_MARKS, StepRefusal,
 };
 use bardo_types::money::MicroUsd;
 
@@ -223,4 +224,29 @@ pub(super) async fn nothing_owed_is_void_until_pruned(rig: ClaimRig) {
     let view = store.view(&rig.key(1)).await.expect("the store works");
     assert!(view.claim.is_none());
     rig.audit().await;
+}
+
+pub(super) async fn a_used_proof_is_forgotten_after_its_end(rig: ClaimRig) {
+    let store = rig.book.store();
+    let mark = |number: u64| format!("{PROOF_MARKS}{}:{number}", rig.name);
+    let (until, other) = (DEADLINE_S.to_string(), format!("link:{}", rig.name));
+    for name in [mark(1), mark(2), other.clone()] {
+        let first = store.swap_chain_value(&name, None, until.clone()).await;
+        assert_eq!(first, Ok(true));
+        let again = store.swap_chain_value(&name, None, until.clone()).await;
+        assert_eq!(again, Ok(false));
+    }
+    let later = (DEADLINE_S + 1).to_string();
+    let second = mark(2);
+    let moved = store.swap_chain_value(&second, Some(until), later).await;
+    assert_eq!(moved, Ok(true));
+    store.prune_proofs(DEADLINE_S).await.expect("it works");
+    let kept = store.chain_value(&mark(1)).await.expect("it works");
+    assert!(kept.is_some());
+    store.prune_proofs(DEADLINE_S + 1).await.expect("it works");
+    assert_eq!(store.chain_value(&mark(1)).await, Ok(None));
+    for name in [mark(2), other] {
+        let kept = store.chain_value(&name).await.expect("the store works");
+        assert!(kept.is_some(), "{name}");
+    }
 }

@@ -144,4 +144,8 @@ impl ClaimStore for CrashingClaims {
     ) -> LedgerFuture<'a, Result<bool, StoreError>> {
         self.change(self.store.swap_chain_value(name, from, to))
     }
+
+    fn prune_proofs(&self, before_s: u64) -> LedgerFuture<'_, Result<u64, StoreError>> {
+        self.change(self.store.prune_proofs(before_s))
+    }
 }
