@@ -1,6 +1,7 @@
 //! The admin API: what the command line does to keys and money, over HTTP, on the operators'
 //! listener alone.
 
+mod payments;
 pub(crate) mod receipts;
 pub(crate) mod reports;
 pub(crate) mod routes;
@@ -160,6 +161,8 @@ pub(crate) async fn answer(
             .await
             .map(|holds| json!({ "holds": holds })),
         AdminOperation::Reconcile => reconcile(operator, name, body).await,
+        AdminOperation::Payment => payments::show(operator, name).await,
+        AdminOperation::WriteOff => write_off(operator, name, body).await,
         // Pages and reports are answered before.
         AdminOperation::Live
         | AdminOperation::Ready
@@ -172,7 +175,10 @@ pub(crate) async fn answer(
         | AdminOperation::Series
         | AdminOperation::Top
         | AdminOperation::Golems
-        | AdminOperation::Accounts => return None,
+        | AdminOperation::Accounts
+        | AdminOperation::Payments
+        | AdminOperation::PaymentWallets
+        | AdminOperation::PaymentDebts => return None,
     };
     Some(match done {
         Ok(value) => (StatusCode::OK, value),
@@ -196,7 +202,7 @@ pub(crate) fn refused(error: &OperatorError) -> (StatusCode, Value) {
     let status = match error {
         OperatorError::Invalid(_) | OperatorError::Parameter(_) => StatusCode::BAD_REQUEST,
         OperatorError::Conflict(_) => StatusCode::CONFLICT,
-        OperatorError::Unknown(_) => StatusCode::NOT_FOUND,
+        OperatorError::Unknown(_) | OperatorError::NoPayment(_) => StatusCode::NOT_FOUND,
         OperatorError::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
     };
     let mut body = json!({ "error": { "message": error.to_string() } });
@@ -303,4 +309,9 @@ async fn reconcile(
         }
     };
     operator.reconcile(request, resolution, body.provider).await
+}
+
+async fn write_off(operator: &Operator, id: &str, body: &Bytes) -> Result<Value, OperatorError> {
+    let order: payments::WriteOff = parse(body)?;
+    payments::write_off(operator, id, &order).await
 }

@@ -4,6 +4,7 @@
 
 mod keys;
 mod money;
+pub(crate) mod payments;
 mod provider_payments;
 mod scopes;
 mod usage;
@@ -56,6 +57,9 @@ pub(crate) enum OperatorError {
     /// There is no such key or account.
     #[error("no key or account has the id `{0}`; list keys: bardo-gateway keys list")]
     Unknown(String),
+    /// There is no such payment.
+    #[error("no payment has the id `{0}`; list payments: GET /admin/payments")]
+    NoPayment(String),
     /// The store does not answer.
     #[error("{0}")]
     Unavailable(String),

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::routes::AdminOperation;
-use super::{receipts, routes};
+use super::{payments, receipts, routes};
 use crate::operator::{Operator, OperatorError, balance_json};
 use crate::series::columns::{self, FigureColumn};
 use crate::series::{self, ChartQuery, GolemRow, ReportPeriod, SeriesChart};
@@ -37,6 +37,9 @@ pub(crate) async fn answer(
             | AdminOperation::Top
             | AdminOperation::Golems
             | AdminOperation::Accounts
+            | AdminOperation::Payments
+            | AdminOperation::PaymentWallets
+            | AdminOperation::PaymentDebts
     );
     if !is_report {
         return None;
@@ -52,6 +55,9 @@ pub(crate) async fn answer(
         AdminOperation::Series => chart(operator, parameters, accept).await,
         AdminOperation::Top => top(operator, parameters, accept).await,
         AdminOperation::Golems => golems(operator, parameters, accept).await,
+        AdminOperation::Payments => payments::list(operator, parameters, accept).await,
+        AdminOperation::PaymentWallets => payments::wallets(operator, parameters, accept).await,
+        AdminOperation::PaymentDebts => payments::debts(operator, parameters, accept).await,
         _ => accounts(operator, parameters, accept).await,
     })
 }

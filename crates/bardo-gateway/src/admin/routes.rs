@@ -4,6 +4,7 @@
 use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
+use super::payments::WriteOff;
 use super::{CreateKey, DepositBody, ReconcileRequest, RotateRequest, SetKey};
 use crate::caches::{FlushOrder, InvalidateOrder};
 
@@ -119,6 +120,12 @@ const CHART: &[&str] = &[
 const TOP: &[&str] = &["by", "order", "limit", "format", "since", "from", "to"];
 const LIST: &[&str] = &["format", "since", "from", "to"];
 const PAGES: &[&str] = &["limit", "after", "format"];
+const PAYMENTS: &[&str] = &[
+    "stage", "wallet", "account", "since", "from", "to", "limit", "cursor", "format",
+];
+const DEBTS: &[&str] = &[
+    "wallet", "account", "since", "from", "to", "limit", "cursor", "format",
+];
 
 admin_routes! {
     Live: "GET" "/health/live", "Whether the process answers", query &[], body NONE, Json, &["status"];
@@ -143,6 +150,11 @@ admin_routes! {
     Top: "GET" "/admin/top", "The largest models, backends, keys and other dimensions", query TOP, body NONE, Table, &["data"];
     Golems: "GET" "/admin/golems", "Agents with their cost", query LIST, body NONE, Table, &["data"];
     Accounts: "GET" "/admin/accounts", "Accounts with their balances", query PAGES, body NONE, Table, &["data"];
+    Payments: "GET" "/admin/payments", "Payments of callers, newest first, with sums over all", query PAYMENTS, body NONE, Table, &["data", "next", "totals"];
+    PaymentWallets: "GET" "/admin/payments/wallets", "Wallets of payers with their sums", query PAGES, body NONE, Table, &["data", "next"];
+    PaymentDebts: "GET" "/admin/payments/debts", "Payments that failed and are owed, newest first", query DEBTS, body NONE, Table, &["data", "next"];
+    Payment: "GET" "/admin/payments/{id}", "One payment", query &[], body NONE, Json, &["id", "status"];
+    WriteOff: "POST" "/admin/payments/debts/{id}/write_off", "Write off the debt of a payment", query &[], body must::<WriteOff>(), Json, &["id", "status"];
     CacheStats: "GET" "/admin/cache", "Figures of the stored answers", query &[], body NONE, Json, &["entries", "hits", "misses"];
     CacheOfAccount: "GET" "/admin/cache/{account}", "Figures of the stored answers of an account", query &[], body NONE, Json, &["account", "entries"];
     FlushCache: "POST" "/admin/cache/flush", "Remove stored answers", query &[], body must::<FlushOrder>(), Json, &["flushed"];

@@ -71,7 +71,7 @@ impl From<OperatorError> for CliFailure {
         let code = match error {
             OperatorError::Invalid(_) | OperatorError::Parameter(_) => "invalid_request",
             OperatorError::Conflict(_) => "conflict",
-            OperatorError::Unknown(_) => "not_found",
+            OperatorError::Unknown(_) | OperatorError::NoPayment(_) => "not_found",
             OperatorError::Unavailable(_) => "store_unavailable",
         };
         Self::new(code, error.to_string())

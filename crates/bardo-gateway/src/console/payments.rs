@@ -4,47 +4,22 @@ use bardo_console::format::{count, encoded, usd_text};
 use bardo_console::pages::{PaymentPage, PaymentsPage};
 use bardo_console::parts::{Cell, Empty, FactList, PageTable, Tab, Tile, Tone};
 use bardo_console::render;
-use bardo_ledger::StoreError;
-use bardo_ledger::claims::{
-    ClaimBook, ClaimQuery, ClaimRecord, ClaimStage, ClaimStep, ClaimTotals, DebtEnd, StepBy,
-    WalletRecord,
-};
-use bardo_types::clock::{Clock as _, SystemClock};
-use bardo_types::ids::RequestId;
+use bardo_ledger::claims::{ClaimQuery, ClaimRecord, ClaimStage, ClaimTotals, WalletRecord};
 use bardo_types::money::MicroUsd;
 use serde_json::Value;
 
 use super::visit::{PageProblem, PageResult, Shown, Visit, at};
+use crate::operator::payments::{PAYMENT_COLUMNS, PaymentList, payment_filter, payment_row};
+use crate::usage::Parameters;
 
 /// Payments on the page, and in a file.
 const SHOWN_MAX: u32 = 100;
 const FILE_MAX: usize = 100_000;
 /// Wallets on the page.
 const WALLETS_MAX: u32 = 50;
-/// Columns of the CSV file.
-const COLUMNS: [&str; 13] = [
-    "id",
-    "created_at",
-    "status",
-    "scheme",
-    "payer",
-    "account",
-    "authorized_usd",
-    "charged_usd",
-    "settled_usd",
-    "booked_usd",
-    "debt_usd",
-    "transaction",
-    "reason",
-];
-
 /// The address of a payment's page.
 fn path_of(id: &str) -> String {
     format!("/console/payments/{}", encoded(id))
-}
-
-fn unavailable(error: StoreError) -> PageProblem {
-    PageProblem::Unavailable(error.to_string())
 }
 
 fn usd(amount: MicroUsd) -> String {
@@ -52,28 +27,23 @@ fn usd(amount: MicroUsd) -> String {
 }
 
 /// The payments that the address asks for.
-fn asked(visit: &Visit<'_>, limit: u32) -> ClaimQuery {
-    let stage = visit.query.get("stage").unwrap_or_default();
-    ClaimQuery {
-        stage: ClaimStage::named(stage),
-        wallet: visit.query.get("wallet").and_then(|text| text.parse().ok()),
-        only_debts: stage == "debts",
+fn asked(visit: &Visit<'_>, limit: u32) -> Result<ClaimQuery, PageProblem> {
+    let given = |name: &'static str| (name, visit.query.get(name).map(str::to_owned));
+    let mut filters = Parameters::of(["stage", "wallet", "account"].map(given));
+    let query = payment_filter(&mut filters, visit.ops.operator.clock.now_ms())?;
+    Ok(ClaimQuery {
         below_no: visit.query.get("below").and_then(|text| text.parse().ok()),
         limit,
-        ..ClaimQuery::default()
-    }
+        ..query
+    })
 }
 
 /// Shows the page.
 pub(super) async fn list(visit: &Visit<'_>) -> PageResult {
-    let store = &visit.ops.operator.claims;
-    let query = asked(visit, SHOWN_MAX);
-    let claims = store.claims(query).await.map_err(unavailable)?;
-    let totals = store.totals().await.map_err(unavailable)?;
-    let wallets = store
-        .wallets(None, WALLETS_MAX)
-        .await
-        .map_err(unavailable)?;
+    let operator = &visit.ops.operator;
+    let page = operator.payments(asked(visit, SHOWN_MAX)?).await?;
+    let totals = operator.payment_totals().await?;
+    let wallets = operator.wallets(None, WALLETS_MAX).await?;
     let sale = visit.ops.edge.sale.as_deref();
     let mut facts = FactList::default();
     if let Some(sale) = sale {
@@ -86,7 +56,7 @@ pub(super) async fn list(visit: &Visit<'_>) -> PageResult {
         stages: stages(visit),
         tiles: tiles(&totals),
         facts,
-        payments: table(visit, &claims),
+        payments: table(visit, &page),
         wallets: wallet_table(&wallets),
     })))
 }
@@ -168,7 +138,7 @@ fn shortened(address: &str) -> String {
     }
 }
 
-fn table(visit: &Visit<'_>, claims: &[ClaimRecord]) -> PageTable {
+fn table(visit: &Visit<'_>, page: &PaymentList) -> PageTable {
     let empty = Empty::new("No payment", "A payment appears here with its request.");
     let headings = [
         "Time", "Payment", "State", "Scheme*", "Wallet*", "#Signed*", "#Charged", "#Settled",
@@ -179,7 +149,7 @@ fn table(visit: &Visit<'_>, claims: &[ClaimRecord]) -> PageTable {
         .empty(empty)
         .export("CSV", file("csv"))
         .export("JSON", file("json"));
-    for claim in claims {
+    for claim in &page.claims {
         let id = claim.request.as_str();
         let settled = claim.settlement.map(|settlement| usd(settlement.amount));
         let wallet = claim.key.wallet().to_string();
@@ -195,13 +165,13 @@ fn table(visit: &Visit<'_>, claims: &[ClaimRecord]) -> PageTable {
             Cell::maybe(settled.as_deref()),
         ]);
     }
-    if let Some(last) = claims.last().filter(|_| claims.len() >= SHOWN_MAX as usize) {
+    if let Some(next) = page.next {
         let wallet = visit.query.text("wallet");
         table.next = format!(
             "/console/payments?stage={}&wallet={}&below={}",
             encoded(&stage),
             encoded(&wallet),
-            last.no
+            next
         );
     }
     table
@@ -241,34 +211,27 @@ fn wallet_table(wallets: &[WalletRecord]) -> PageTable {
 
 /// The payments as a file.
 pub(super) async fn file(visit: &Visit<'_>, kind: &str) -> PageResult {
-    let store = &visit.ops.operator.claims;
-    let mut query = asked(visit, 1_000);
+    let mut query = asked(visit, 1_000)?;
     let mut rows = Vec::new();
     while rows.len() < FILE_MAX {
-        let page = store.claims(query.clone()).await.map_err(unavailable)?;
-        let Some(last) = page.last() else { break };
-        query.below_no = Some(last.no);
-        rows.extend(page.iter().map(bardo_seller::payment_view));
+        let page = visit.ops.operator.payments(query.clone()).await?;
+        rows.extend(page.claims.iter().map(payment_row).map(Value::Object));
+        query.below_no = page.next;
+        if query.below_no.is_none() {
+            break;
+        }
     }
-    Ok(super::export::file("payments", kind, &COLUMNS, rows))
-}
-
-async fn found(visit: &Visit<'_>, id: &str) -> Result<ClaimRecord, PageProblem> {
-    let missing = || PageProblem::NotFound(format!("There is no payment `{id}`."));
-    let request = RequestId::parse(id).map_err(|_| missing())?;
-    let query = ClaimQuery {
-        request: Some(request),
-        limit: 1,
-        ..ClaimQuery::default()
-    };
-    let claims = visit.ops.operator.claims.claims(query).await;
-    let mut claims = claims.map_err(unavailable)?;
-    claims.pop().ok_or_else(missing)
+    Ok(super::export::file(
+        "payments",
+        kind,
+        &PAYMENT_COLUMNS,
+        rows,
+    ))
 }
 
 /// Shows one payment.
 pub(super) async fn show(visit: &Visit<'_>, id: &str) -> PageResult {
-    let claim = found(visit, id).await?;
+    let claim = visit.ops.operator.payment(id).await?;
     let mut facts = FactList::default();
     facts.add("State", badge(&claim));
     facts.add("Answer", Cell::text(claim.service.as_str()));
@@ -320,19 +283,8 @@ pub(super) async fn show(visit: &Visit<'_>, id: &str) -> PageResult {
 
 /// Writes a debt off.
 pub(super) async fn write_off(visit: &Visit<'_>, id: &str) -> PageResult {
-    let claim = found(visit, id).await?;
     let reason = visit.form.get("reason");
     let reason = reason.ok_or_else(|| PageProblem::Invalid("Name a reason.".to_owned()))?;
-    let end = ClaimStep::EndDebt(DebtEnd::WrittenOff {
-        reason: format!("console: {reason}"),
-    });
-    let claims = ClaimBook::new(std::sync::Arc::clone(&visit.ops.operator.claims));
-    let now_ms = SystemClock.now_ms();
-    let ended = claims.step(&claim.key, &StepBy::Operator, &end, now_ms);
-    ended
-        .await
-        .map_err(unavailable)?
-        .map_err(|refusal| PageProblem::Conflict(refusal.to_string()))?;
-    tracing::info!(%id, reason, "a debt is written off");
+    visit.ops.operator.write_off(id, "console", reason).await?;
     Ok(Shown::Redirect(format!("{}?done=written_off", path_of(id))))
 }

@@ -46,7 +46,7 @@ impl From<OperatorError> for PageProblem {
         match error {
             OperatorError::Invalid(_) | OperatorError::Parameter(_) => Self::Invalid(text),
             OperatorError::Conflict(_) => Self::Conflict(text),
-            OperatorError::Unknown(_) => Self::NotFound(text),
+            OperatorError::Unknown(_) | OperatorError::NoPayment(_) => Self::NotFound(text),
             OperatorError::Unavailable(_) => Self::Unavailable(text),
         }
     }

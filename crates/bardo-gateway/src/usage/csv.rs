@@ -3,13 +3,14 @@
 use serde_json::{Map, Value};
 
 /// Columns whose texts callers write freely.
-const FREE: [&str; 7] = [
+const FREE: [&str; 8] = [
     "session",
     "subsystem",
     "golem",
     "name",
     "model",
     "reference",
+    "reason",
     "client_request_id",
 ];
 

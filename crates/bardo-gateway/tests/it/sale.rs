@@ -434,3 +434,89 @@ fn operators_see_each_payment_on_a_page_and_in_files() {
     let missing = Request::get("/console/payments/req_none").send(gateway.admin);
     assert_eq!(missing.status(), 404);
 }
+
+#[test]
+fn the_admin_api_lists_payments_and_wallets_as_json_and_csv() {
+    let gateway = seller(&[]);
+    let mut bought = Vec::new();
+    for words in ["one", "two", "three"] {
+        let request = chat(words);
+        let offered = gateway.send(&request);
+        let payment = sign(&offered, X402Version::V2, PaymentScheme::Upto);
+        let answer = gateway.send(&paid(&request, &payment));
+        eventually("the booking", || {
+            let found = payment_of(&gateway, &answer);
+            found["booked_usd"].as_str().map(|_| ())
+        });
+        bought.push(answer.header("x-bardo-payment").expect("an id").to_owned());
+    }
+    bought.reverse();
+    let read = |path: &str| {
+        let answer = Request::get(path).send(gateway.admin);
+        assert_eq!(answer.status(), 200, "{path}: {}", answer.text());
+        answer
+    };
+    let ids = |list: &Value| -> Vec<String> {
+        let rows = list["data"].as_array().expect("a list").iter();
+        rows.map(|row| row["id"].as_str().expect("an id").to_owned())
+            .collect()
+    };
+    let all = read("/admin/payments").json();
+    assert_eq!(ids(&all), bought);
+    assert_eq!(all["totals"]["wallets"], 1);
+    assert_eq!(all["totals"]["stages"]["settled"]["payments"], 3);
+    let first = read("/admin/payments?limit=2").json();
+    assert_eq!(ids(&first), bought[..2]);
+    let next = first["next"].as_str().expect("another page");
+    let second = read(&format!("/admin/payments?limit=2&cursor={next}")).json();
+    assert_eq!(
+        (ids(&second), &second["next"]),
+        (bought[2..].to_vec(), &Value::Null)
+    );
+    let wallets = read("/admin/payments/wallets").json();
+    let wallet = &wallets["data"][0];
+    assert_eq!(wallet["settlements"], 3);
+    assert_eq!(wallet["settled_usd"], all["totals"]["settled_usd"]);
+    let name = wallet["wallet"].as_str().expect("a wallet");
+    for (filter, count) in [
+        (format!("wallet={name}&stage=settled&since=1h"), 3),
+        (format!("account=wallet:{name}"), 3),
+        (format!("wallet=8453:0x{}", "7".repeat(40)), 0),
+        ("stage=debts".to_owned(), 0),
+        ("from=2020-01-01&to=2020-01-02".to_owned(), 0),
+    ] {
+        let found = read(&format!("/admin/payments?{filter}")).json();
+        assert_eq!(ids(&found).len(), count, "{filter}");
+    }
+    assert!(ids(&read("/admin/payments/debts").json()).is_empty());
+    let one = read(&format!("/admin/payments/{}", bought[0])).json();
+    assert_eq!(one, all["data"][0]);
+    let text = read("/admin/payments?format=csv").text();
+    assert!(text.starts_with("id,created_at,status,") && text.contains(&bought[2]));
+    let text = read("/admin/payments/wallets?format=csv").text();
+    assert!(text.starts_with("wallet,account,open,") && text.contains(name));
+    for (path, status, param) in [
+        ("/admin/payments?stage=lost", 400, "stage"),
+        ("/admin/payments?wallet=me", 400, "wallet"),
+        ("/admin/payments?cursor=x", 400, "cursor"),
+        ("/admin/payments?limit=0", 400, "limit"),
+        ("/admin/payments?below=1", 400, "below"),
+        ("/admin/payments/debts?stage=settled", 400, "stage"),
+        ("/admin/payments/wallets?after=x", 400, "after"),
+        ("/admin/payments/req_none", 404, ""),
+    ] {
+        let answer = Request::get(path).send(gateway.admin);
+        assert_eq!(answer.status(), status, "{path}: {}", answer.text());
+        let error = &answer.json()["error"];
+        assert_eq!(error["param"].as_str().unwrap_or_default(), param, "{path}");
+    }
+    let write_off = |id: &str, body: &Value| {
+        let path = format!("/admin/payments/debts/{id}/write_off");
+        Request::json(&path, body).send(gateway.admin).status()
+    };
+    let reason = json!({ "reason": "a test" });
+    assert_eq!(write_off(&bought[0], &reason), 409, "it owes nothing");
+    assert_eq!(write_off("req_none", &reason), 404);
+    assert_eq!(write_off(&bought[0], &json!({})), 400);
+    assert_eq!(write_off(&bought[0], &json!({ "reason": " " })), 400);
+}

@@ -185,9 +185,8 @@ fn a_used_nonce_is_refused_also_by_a_gateway_that_forgot_it() {
     );
 }
 
-#[test]
-fn money_that_is_withdrawn_before_the_settlement_is_a_debt_that_blocks() {
-    let shop = Shop::open(json!({ "settlement_wait": "1s" }));
+/// An answer whose payer moves its money away before the settlement.
+fn unpaid(shop: &Shop) -> Answer {
     shop.sandbox.forget();
     shop.sandbox
         .fault("openrouter", &json!({ "kind": "delay_headers", "ms": 900 }));
@@ -205,6 +204,43 @@ fn money_that_is_withdrawn_before_the_settlement_is_a_debt_that_blocks() {
     let answer = sent.answer();
     shop.sandbox.heal();
     refused(&answer, 402, "payment_debt");
+    answer
+}
+
+#[test]
+fn an_operator_writes_a_debt_off_by_the_admin_api() {
+    let shop = Shop::open(json!({ "settlement_wait": "1s" }));
+    unpaid(&shop);
+    let admin = |request: Request| request.send(shop.gateway.admin);
+    let debts = admin(Request::get("/admin/payments/debts")).json();
+    let id = debts["data"][0]["id"].as_str().expect("a debt").to_owned();
+    let owed = micro(&debts["data"][0]["debt_usd"]);
+    assert!(owed > 0 && micro(&debts["totals"]["debt_usd"]) == owed);
+    let path = format!("/admin/payments/debts/{id}/write_off");
+    let order = json!({ "reason": "the wallet was emptied by its owner's tool" });
+    let written = admin(Request::json(&path, &order));
+    assert_eq!(written.status(), 200, "{}", written.text());
+    let written = written.json();
+    assert_eq!(micro(&written["debt_usd"]), 0, "{written}");
+    let end = written["debt_end"].as_str().expect("the end");
+    assert!(end.contains("admin API: the wallet was emptied"), "{end}");
+    assert_eq!(admin(Request::json(&path, &order)).status(), 409);
+    let debts = admin(Request::get("/admin/payments/debts")).json();
+    assert_eq!(debts["data"], json!([]));
+    // The wallet is served again.
+    shop.node.mint(&shop.payer, RICH).expect("USDC");
+    shop.node.mine(1).expect("a block");
+    eventually("the wallet pays", || {
+        let answer = shop.buy(&shop.chat(), X402Version::V2, PaymentScheme::Upto);
+        (answer.status() == 200).then_some(())
+    });
+}
+
+#[test]
+fn money_that_is_withdrawn_before_the_settlement_is_a_debt_that_blocks() {
+    let shop = Shop::open(json!({ "settlement_wait": "1s" }));
+    let request = shop.chat();
+    let answer = unpaid(&shop);
     assert!(
         !answer.text().contains("choices"),
         "the answer is kept back"
