@@ -8,6 +8,7 @@ use bardo_access::{Admission, KeyLimits, LimitRequest, Throttled};
 use crate::cache_slot::CacheSlot;
 use crate::call::Call;
 use crate::engine::Engine;
+use crate::engine_future::EngineFuture;
 use crate::error::EngineError;
 use crate::leg::Leg;
 use crate::lifecycle::{Admitted, Lifecycle};
@@ -158,6 +159,27 @@ impl Engine {
             self.admit(&request).await?;
         }
         Ok(())
+    }
+
+    /// Counts one request of no tokens of a caller whose body is not read by the engine yet: one that
+    /// has to be proven at some cost.
+    ///
+    /// # Errors
+    /// When the caller's limit of requests is reached.
+    pub fn count_request<'a>(
+        &'a self,
+        principal: &'a Principal,
+    ) -> EngineFuture<'a, Result<(), EngineError>> {
+        Box::pin(async move {
+            let Some(request) = self.limits_of(principal, &self.snapshot(), |_| 0) else {
+                return Ok(());
+            };
+            let request = LimitRequest {
+                allowance: None,
+                ..request
+            };
+            self.admit(&request).await.map(drop)
+        })
     }
 
     async fn admit(&self, request: &LimitRequest) -> Result<Admission, EngineError> {

@@ -143,11 +143,13 @@ impl Edge {
         let path = head.uri.path();
         let closed = || Problem::unknown_endpoint(&head.method, path);
         let sale = self.sale.as_ref().ok_or_else(closed)?;
-        self.engine.refuse_throttled(&sale.guest(caller.peer))?;
+        let guest = sale.guest(caller.peer);
+        self.engine.refuse_throttled(&guest)?;
         let limits = self.policy.load().limits.clone();
         let mut room = self.bodies.room(limits.max_bodies);
         let body = body::read(&head.headers, body, BODY_MAX, &limits, &mut room).await?;
         let request = proven_request(head, &body)?;
+        self.engine.count_request(&guest).await?;
         let proven = sale.seller.prove(&request).await;
         let proven = proven.map_err(|rejection| Problem::identity(&rejection))?;
         Ok((sale, proven, body))

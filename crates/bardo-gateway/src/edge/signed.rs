@@ -118,8 +118,10 @@ impl Edge {
         how: SignedUse,
     ) -> Result<Principal, Problem> {
         let sale = self.sale_of_proofs()?;
-        self.engine.refuse_throttled(&sale.guest(caller.peer))?;
         let request = proven_request(head, body)?;
+        // Before the chain is read for it.
+        let guest = sale.guest(caller.peer);
+        self.engine.count_request(&guest).await?;
         // SDKs insist on sending some key; a good one is of another caller.
         match self.authenticate(caller, &head.headers, how.access).await {
             Ok(_) => return Err(Problem::two_callers()),

@@ -13,7 +13,7 @@ use crate::payer::{micro, now_s, paid, payment_of, refused, sign};
 use crate::proof::{
     AGENT, delegate, delegated, delegation, fresh_nonce, header, message, owner, proven, reading,
 };
-use crate::rig::{Gateway, Sandbox, eventually};
+use crate::rig::{Folder, Gateway, Sandbox, command, eventually};
 use crate::sse::Caller;
 
 /// Makes one member of a signed delegation wrong.
@@ -438,4 +438,103 @@ fn a_wallet_uses_nothing_at_the_operators_cost() {
         assert_ne!(answer.status(), 200, "{}", answer.text());
     }
     assert!(bazaar.sandbox.journal().is_empty(), "a backend was called");
+}
+
+#[test]
+fn junk_proofs_of_one_address_are_limited_before_the_chain_is_read() {
+    let (node, sandbox) = (ChainNode::start().expect("a node"), Sandbox::start());
+    let mut config = Bazaar::config(&node, &sandbox);
+    config["limits"] = json!({ "requests_per_minute": 5 });
+    let gateway = Gateway::start(&config);
+    for path in ["/v1/keys", Caller::Chat.path()] {
+        let mut statuses: Vec<u16> = (0..8)
+            .map(|_| {
+                let stranger = |message: &mut GatewayRequest| {
+                    message.wallet = Address::repeat_byte(9);
+                };
+                let request = proven(path, &chat("Hi"), stranger);
+                gateway.send(&request).status()
+            })
+            .collect();
+        statuses.dedup();
+        assert_eq!(statuses.last(), Some(&429), "{path}: {statuses:?}");
+    }
+}
+
+/// The code of a contract that returns the first bytes of a word.
+fn returning(word: &str, length: u8) -> String {
+    format!("0x7f{word:0<64}60005260{length:02x}6000f3")
+}
+
+#[test]
+fn a_wallet_that_is_a_contract_speaks_by_its_affirmation_alone() {
+    let bazaar = funded("5");
+    let path = Caller::Chat.path();
+    let address = owner().address().to_string();
+    let ask = |code: &str, words: &str| {
+        let set = bazaar.node.call("anvil_setCode", &json!([address, code]));
+        set.expect("it has code");
+        let given = delegation(100_000);
+        let proof = delegated(path, &chat(words), &given);
+        bazaar.gateway.send(&proof)
+    };
+    let magic = "1626ba7e";
+    assert_eq!(ask(&returning(magic, 32), "good").status(), 200);
+    for (code, what) in [
+        (returning("ffffffff", 32), "another word"),
+        (returning(magic, 31), "31 bytes"),
+        ("0x60006000fd".to_owned(), "a revert"),
+        ("0x5b600056".to_owned(), "a loop"),
+        (
+            format!("0xef0100{}", "11".repeat(20)),
+            "an account of EIP-7702",
+        ),
+    ] {
+        let answer = ask(&code, what);
+        assert_eq!(answer.status(), 401, "{what}: {}", answer.text());
+    }
+    let answer = ask("0x", "a key");
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+}
+
+#[test]
+fn a_limit_and_a_used_nonce_outlive_the_process() {
+    let (node, sandbox) = (ChainNode::start().expect("a node"), Sandbox::start());
+    register(&node, &owner());
+    let config = Bazaar::config(&node, &sandbox);
+    let data = Folder::new();
+    let start = || {
+        let own = Folder::new();
+        let file = own.write("config.yaml", &config.to_string());
+        let mut serve = command(&own);
+        serve.args(["serve", "--config"]).arg(file);
+        serve.arg("--data-dir").arg(data.0.join("data"));
+        Gateway::run(own, serve, &[])
+    };
+    let mut gateway = start();
+    deposit(&gateway, &account(), "5");
+    let path = Caller::Chat.path();
+    let allowed = delegation(12_000);
+    let mut body: Value = serde_json::from_str(&chat("Hi")).expect("JSON");
+    body["stream"] = json!(true);
+    let request = delegated(path, &body.to_string(), &allowed);
+    let answer = gateway.send(&request);
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    assert!(answer.text().contains("[DONE]"), "{}", answer.text());
+    let before = spent(&gateway, &account());
+    assert!(before > 0);
+    gateway.signal("KILL");
+    gateway.wait();
+    let gateway = start();
+    refused(&gateway.send(&request), 401, "identity_refused");
+    let mut served = 0;
+    while gateway
+        .send(&delegated(path, &chat(&format!("{served}")), &allowed))
+        .status()
+        == 200
+    {
+        served += 1;
+    }
+    let used = spent(&gateway, &account());
+    assert!(used <= 12_000, "{before} {used}");
 }
