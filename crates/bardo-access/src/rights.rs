@@ -148,6 +148,17 @@ impl PayerTerms {
         self.spread.or(self.row().spread).unwrap_or(usual)
     }
 
+    /// These terms with the addition to costs that a reputation earns. Terms with a tier or an
+    /// addition of their own keep theirs.
+    #[must_use]
+    pub fn with_reputation(self, earned: Option<BasisPoints>) -> Self {
+        let is_usual = self.spread.is_none() && self.tier.is_none();
+        Self {
+            spread: if is_usual { earned } else { self.spread },
+            ..self
+        }
+    }
+
     fn row(&self) -> &'static TierRow {
         TierRow::of(self.tier)
     }
@@ -263,6 +274,21 @@ mod tests {
             ..sample()
         };
         assert_eq!(own.spread_or(usual), BasisPoints::ZERO);
+    }
+
+    #[test]
+    fn a_reputation_changes_only_the_usual_spread() {
+        let usual = BasisPoints::new(2_000).unwrap();
+        let earned = BasisPoints::new(1_200).unwrap();
+        let spreads = keys().map(|key| key.with_reputation(Some(earned)).spread_or(usual).get());
+        assert_eq!(spreads, [1_200, 2_500, 1_500, 1_000]);
+        assert_eq!(sample().with_reputation(None).spread_or(usual), usual);
+        let own = PayerTerms {
+            spread: Some(BasisPoints::ZERO),
+            ..sample()
+        };
+        let kept = own.with_reputation(Some(earned));
+        assert_eq!(kept.spread_or(usual), BasisPoints::ZERO);
     }
 
     #[test]

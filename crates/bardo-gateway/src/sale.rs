@@ -212,13 +212,9 @@ impl Sale {
                 (account, terms)
             }
         };
-        let terms = PayerTerms {
-            spread: spread.or(terms.spread),
-            ..terms
-        };
         Ok(Principal {
             account,
-            payer: self.per_request(terms),
+            payer: self.per_request(terms.with_reputation(spread)),
         })
     }
 

@@ -163,8 +163,8 @@ impl Edge {
         };
         check_terms(&terms, caller.peer, access)
             .map_err(|denied| Problem::denied(denied).called_from(denied, caller.peer))?;
+        let terms = terms.with_reputation(agent.spread);
         let terms = PayerTerms {
-            spread: agent.spread.or(terms.spread),
             // The whole of what a request can cost counts before anything is sent.
             settles_first: terms.settles_first || agent.delegated.is_some(),
             delegated: agent.delegated,
