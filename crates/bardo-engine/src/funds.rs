@@ -337,13 +337,14 @@ impl RequestFunds {
 
     /// Takes in the ledger's answer.
     pub(crate) fn settled(builder: &mut ReceiptBuilder, settled: &Settled) {
+        let shown = (!builder.hides_balance()).then_some(settled.available);
         let amounts = builder.amounts_mut();
         amounts.charge = settled.charged;
         amounts.shortfall = amounts
             .shortfall
             .checked_add(settled.shortfall)
             .unwrap_or(MicroUsd::MAX);
-        amounts.balance = Some(settled.available);
+        amounts.balance = shown;
         if settled.shortfall > MicroUsd::ZERO {
             amounts.spread = settled
                 .charged

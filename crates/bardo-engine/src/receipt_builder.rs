@@ -53,6 +53,8 @@ pub(crate) struct ReceiptBuilder {
     payments: Payments,
     /// The first attempt at the last leg.
     first_attempt: usize,
+    /// The caller spends another's money, and the balance is not its own.
+    hides_balance: bool,
 }
 
 /// A stored answer that is served in place of a provider's.
@@ -109,7 +111,13 @@ impl ReceiptBuilder {
             broke: None,
             payments: Payments::default(),
             first_attempt: 0,
+            hides_balance: call.principal().spends_of_another(),
         }
+    }
+
+    /// Whether the caller may not see the balance of the account.
+    pub(crate) fn hides_balance(&self) -> bool {
+        self.hides_balance
     }
 
     /// The receipt as far as it is known.

@@ -66,6 +66,11 @@ impl Principal {
         matches!(&self.payer, Payer::Prepaid(terms) if terms.per_request.is_some())
     }
 
+    /// Whether the caller spends the money of another account by a delegation.
+    pub(crate) fn spends_of_another(&self) -> bool {
+        matches!(&self.payer, Payer::Prepaid(terms) if terms.delegated.is_some())
+    }
+
     /// The least that an answer with content is charged.
     pub(crate) fn minimum_charge(&self) -> MicroUsd {
         match &self.payer {

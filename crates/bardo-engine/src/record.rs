@@ -123,9 +123,11 @@ impl RequestRecord {
         self.funds.slices()
     }
 
-    /// The balance of the account with the hold, as the ledger last reported it.
+    /// The balance of the account with the hold, as the ledger last reported it, if the caller may
+    /// see it.
     pub(crate) fn funds_known(&self) -> Option<MicroUsd> {
-        self.funds.known()
+        let known = self.funds.known();
+        known.filter(|_| !self.receipt.hides_balance())
     }
 
     /// Whether the price at the backend of the last attempt is unknown.

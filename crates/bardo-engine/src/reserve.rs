@@ -380,8 +380,12 @@ fn refused(
 }
 
 impl EngineError {
-    /// This error, with the reserved part of a cap that has no room for the request.
+    /// This error, with the reserved part of a cap that has no room for the request. A delegate
+    /// sees no more of a balance than its delegation allows.
     fn of(mut self, terms: &PayerTerms, call: &Call) -> Self {
+        if let (Self::Funds { available, .. }, Some(delegated)) = (&mut self, &terms.delegated) {
+            *available = delegated.most.min(*available);
+        }
         if let Self::Budget {
             scope,
             window,

@@ -108,6 +108,15 @@ fn an_agent_asks_without_a_key_from_the_balance_of_its_wallet() {
         .send(&proven(Caller::Chat.path(), &chat("Hi"), |_| {}));
     assert_eq!(answer.status(), 402, "{}", answer.text());
     assert!(poor.sandbox.journal().is_empty(), "a provider was called");
+    // So it is for a delegate of an owner who has too little.
+    deposit(&poor.gateway, &account(), "0.005");
+    let answer = poor.gateway.send(&delegated(
+        Caller::Chat.path(),
+        &chat("Ho"),
+        &delegation(4_000_000),
+    ));
+    assert_eq!(answer.status(), 402, "{}", answer.text());
+    assert!(poor.sandbox.journal().is_empty(), "a provider was called");
 }
 
 #[test]
@@ -152,9 +161,23 @@ fn a_delegate_spends_from_the_owners_balance_up_to_the_limit_and_not_beyond() {
         );
     }
     assert!(bazaar.sandbox.journal().is_empty(), "a provider was called");
+    // The balance is the owner's affair.
+    let answer = bazaar.gateway.send(&delegated(
+        Caller::Chat.path(),
+        &chat("Balance"),
+        &delegation(limit),
+    ));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    assert!(!answer.text().contains("balance"), "{}", answer.text());
+    for name in ["x-bardo-balance", "x-bardo-balance-warning"] {
+        assert_eq!(answer.header(name), None, "{name}");
+    }
     // The owner is not bound by it, and another delegation is another limit.
-    let own = proven(Caller::Chat.path(), &chat("The owner"), |_| {});
-    assert_eq!(bazaar.gateway.send(&own).status(), 200);
+    let own = bazaar
+        .gateway
+        .send(&proven(Caller::Chat.path(), &chat("The owner"), |_| {}));
+    assert_eq!(own.status(), 200, "{}", own.text());
+    assert!(own.header("x-bardo-balance").is_some());
     let other = delegated(Caller::Chat.path(), &chat("Another"), &delegation(limit));
     assert_eq!(bazaar.gateway.send(&other).status(), 200);
     // A delegation is for inference.
