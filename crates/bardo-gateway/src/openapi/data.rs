@@ -209,7 +209,7 @@ pub(super) fn describe(operation: DataOperation, row: &DataRow) -> Value {
     // A gateway without keys takes requests of its own machine without one.
     described["security"] = match row.form {
         Open => json!([]),
-        _ => json!([{ "bearer": [] }, { "apiKey": [] }, {}]),
+        _ => json!([{ "bearer": [] }, { "apiKey": [] }, { "agentProof": [] }, {}]),
     };
     let schema = match row.form {
         Answer(name) | Whole(name) => json!({ "$ref": format!("#/components/schemas/{name}") }),

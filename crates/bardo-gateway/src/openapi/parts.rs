@@ -220,6 +220,7 @@ pub(super) fn security(with_admin: bool) -> Value {
     let mut schemes = json!({
         "bearer": { "type": "http", "scheme": "bearer", "description": "A key of `keys create` or `auth.keys`" },
         "apiKey": { "type": "apiKey", "in": "header", "name": "x-api-key", "description": "The same key, as Anthropic's clients send it" },
+        "agentProof": { "type": "apiKey", "in": "header", "name": "x-bardo-agent-proof", "description": "The request as an agent of ERC-8004 signs it, where payments are open" },
     });
     if with_admin {
         schemes["adminToken"] =
