@@ -14,7 +14,7 @@ use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
 use bardo_x402::quote::{CeilingBounds, RequestDigest};
 use bardo_x402::token::TokenAmount;
-use bardo_x402::verify::{CheckedPayment, PaymentClaim, VerifiedPayment};
+use bardo_x402::verify::{CheckedPayment, PayerState, PaymentClaim, VerifiedPayment};
 use bardo_x402::wire::{OfferedRequirement, PaymentScheme, TransferMethod, X402Version};
 
 use crate::claimed::ClaimedHolds;
@@ -278,7 +278,15 @@ impl Seller {
         } = payment;
         let method = checked.method();
         let facts = self.chain.payer(&checked).await?;
-        let verified = checked.verify(&facts.account, &facts.state);
+        let claim = authorization(&checked.claim());
+        let account = &facts.account;
+        let verified = match checked.clone().verify(account, &facts.state) {
+            // A payment of ours that was settled is used, and not one that cannot pay.
+            Err(no) if no.is_of_state() && self.is_claimed(&claim).await? => {
+                checked.verify(account, &PayerState::ABLE)
+            }
+            verified => verified,
+        };
         let verified = verified.map_err(|no| PaymentRejection::refused(no.code(method), &no))?;
         Ok(AdmittedPayment {
             verified,
@@ -286,6 +294,11 @@ impl Seller {
             quote,
             request,
         })
+    }
+
+    /// Whether some request has the payment.
+    async fn is_claimed(&self, key: &AuthorizationKey) -> Result<bool, StoreError> {
+        Ok(self.claims.store().view(key).await?.claim.is_some())
     }
 
     /// Claims a proven payment for a request, durably. From here on no other request gets it.

@@ -130,6 +130,15 @@ pub enum PaymentRefusal {
 }
 
 impl PaymentRefusal {
+    /// Whether the payment is proven to be its payer's, and only the state of the chain refuses it.
+    #[must_use]
+    pub fn is_of_state(&self) -> bool {
+        matches!(
+            self,
+            Self::NonceUsed | Self::Balance { .. } | Self::Allowance { .. }
+        )
+    }
+
     /// The code of the protocol, for `error` of a 402 and `errorReason` of a receipt. Reasons for
     /// which the protocol has no code have one of ours.
     #[must_use]

@@ -185,6 +185,29 @@ fn a_used_nonce_is_refused_also_by_a_gateway_that_forgot_it() {
     );
 }
 
+#[test]
+fn a_settled_payment_that_comes_again_gets_its_answer_and_no_fresh_offer() {
+    let shop = Shop::open(json!({}));
+    for scheme in [PaymentScheme::Upto, PaymentScheme::Exact] {
+        let request = shop.chat();
+        let payment = sign(&shop.gateway.send(&request), X402Version::V2, scheme);
+        let request = paid(&request, &payment);
+        let keyed = request.clone().with("idempotency-key", scheme.name());
+        let answer = shop.gateway.send(&keyed);
+        assert_eq!(answer.status(), 200, "{scheme:?}: {}", answer.text());
+        shop.settled(&answer);
+        shop.node.mine(3).expect("blocks");
+        let moved = shop.revenue();
+        let again = shop.gateway.send(&keyed);
+        assert_eq!(again.status(), 200, "{scheme:?}: {}", again.text());
+        assert_eq!(again.text(), answer.text());
+        let again = shop.gateway.send(&request);
+        refused(&again, 409, "payment_used");
+        assert_eq!(again.header("payment-required"), None, "{scheme:?}");
+        assert_eq!(shop.revenue(), moved);
+    }
+}
+
 /// An answer whose payer moves its money away before the settlement.
 fn unpaid(shop: &Shop) -> Answer {
     shop.sandbox.forget();
@@ -476,10 +499,8 @@ fn a_gateway_that_dies_after_the_answer_settles_when_it_is_back() {
     });
     let revenue = node.balance(PAY_TO).expect("a balance");
     assert_eq!(revenue, micro(&found["settled_usd"]));
-    // The payment buys nothing more.
-    refused(
-        &gateway.send(&paid(&request, &payment)),
-        402,
-        "payment_required",
-    );
+    // The payment buys nothing more, and asks for no other.
+    let again = gateway.send(&paid(&request, &payment));
+    refused(&again, 409, "payment_used");
+    assert_eq!(again.header("payment-required"), None);
 }

@@ -22,6 +22,17 @@ pub struct PayerState {
     pub permit_nonce: U256,
 }
 
+impl PayerState {
+    /// The state of a payer who can pay. For a payment that is claimed already, which the chain may
+    /// refuse because it was settled.
+    pub const ABLE: Self = Self {
+        nonce_used: false,
+        balance: U256::MAX,
+        permit2_allowance: U256::MAX,
+        permit_nonce: U256::ZERO,
+    };
+}
+
 /// A payment that can be settled: it pays our requirement, its payer signed it, and the chain has the
 /// money, as far as the state that was shown is true.
 #[derive(Debug, Clone, PartialEq, Eq)]
