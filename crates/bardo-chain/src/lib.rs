@@ -6,6 +6,7 @@
 //! what is booked; each step is durable before the next, so another process can go on at any point.
 //! An endpoint that does not answer has said nothing: that is [`ReadError::Unknown`], never a no.
 
+mod facilitator;
 mod head;
 mod hex;
 mod payer;
@@ -17,6 +18,7 @@ mod settler;
 mod view;
 mod watcher;
 
+pub use facilitator::{Facilitator, SettlementSender};
 pub use head::ChainHead;
 pub use payer::PayerReads;
 pub use reader::{ChainReader, EndpointState, ReadError, ReaderTerms};

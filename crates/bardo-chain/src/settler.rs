@@ -2,6 +2,7 @@
 
 mod booking;
 mod paying;
+mod remote;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -17,6 +18,7 @@ use bardo_types::money::MicroUsd;
 use bardo_x402::verify::SettlementPlan;
 use tokio::time::Instant;
 
+use crate::facilitator::SettlementSender;
 use crate::reader::{ChainReader, ReadError};
 use crate::rpc::RpcFuture;
 use crate::sender::{ChainSender, TransactionError};
@@ -58,8 +60,10 @@ pub struct ClaimSettler {
     ledger: Arc<dyn Holds>,
     ends: Arc<dyn RequestEnds>,
     reader: ChainReader,
-    sender: ChainSender,
+    sender: SettlementSender,
     terms: SettlerTerms,
+    /// When a facilitator was asked for claims last.
+    asked: Mutex<HashMap<ChainHash, Instant>>,
     /// A nonce that no transaction uses, and since when it is the next.
     gap: Mutex<Option<(u64, Instant)>>,
     /// Transactions that are in no block, and since when this settler waits for them.
@@ -104,7 +108,7 @@ impl ClaimSettler {
         (claims, ledger): (ClaimBook, Arc<dyn Holds>),
         ends: Arc<dyn RequestEnds>,
         reader: ChainReader,
-        sender: ChainSender,
+        sender: SettlementSender,
         terms: SettlerTerms,
     ) -> Self {
         Self {
@@ -115,6 +119,7 @@ impl ClaimSettler {
             reader,
             sender,
             terms,
+            asked: Mutex::default(),
             gap: Mutex::default(),
             pending: Mutex::default(),
         }
@@ -124,12 +129,6 @@ impl ClaimSettler {
     #[must_use]
     pub fn reader(&self) -> &ChainReader {
         &self.reader
-    }
-
-    /// The account that sends settlements.
-    #[must_use]
-    pub fn sender(&self) -> &ChainSender {
-        &self.sender
     }
 
     /// Takes all claims that are due as far as they go now.
@@ -157,7 +156,9 @@ impl ClaimSettler {
                 tracing::debug!(%stopped, "a settlement goes on later");
             }
         }
-        if let Err(stopped) = self.fill_gap(now_ms).await {
+        if let SettlementSender::Own(sender) = &self.sender
+            && let Err(stopped) = self.fill_gap(sender, now_ms).await
+        {
             tracing::debug!(%stopped, "a gap between nonces is not filled");
         }
         Ok(counts)
@@ -207,8 +208,9 @@ impl ClaimSettler {
     /// Takes a leased claim as far as it goes, and ends the lease.
     async fn work(&self, mut claim: ClaimRecord, now_ms: u64) -> Result<(), Stopped> {
         let (key, number) = (claim.key, claim.lease_no);
+        let is_first = claim.stage != ClaimStage::Settling;
         let worked = async {
-            while let Some(step) = self.next_step(&claim, now_ms).await? {
+            while let Some(step) = self.next_step(&claim, is_first, now_ms).await? {
                 let is_over = matches!(step, ClaimStep::Defer { .. } | ClaimStep::Fail { .. });
                 let Some(after) = self.step(&claim, step, now_ms).await? else {
                     return Ok(());
@@ -244,9 +246,11 @@ impl ClaimSettler {
         let after = self.claims.step(&claim.key, &by, &step, now_ms).await?;
         match after {
             Ok(after) => {
-                if let (ClaimStep::Send { transaction, .. }, Some(_)) = (&step, &after) {
+                if let (ClaimStep::Send { transaction, .. }, Some(_)) = (&step, &after)
+                    && let SettlementSender::Own(sender) = &self.sender
+                {
                     // It is durable: whoever comes next sends it again.
-                    self.sender.broadcast(transaction).await;
+                    sender.broadcast(transaction).await;
                 }
                 Ok(after)
             }
@@ -261,6 +265,7 @@ impl ClaimSettler {
     async fn next_step(
         &self,
         claim: &ClaimRecord,
+        is_first: bool,
         now_ms: u64,
     ) -> Result<Option<ClaimStep>, Stopped> {
         let is_stale = claim.stale_at_ms <= now_ms;
@@ -275,14 +280,27 @@ impl ClaimSettler {
             (ClaimStage::Claimed, ServiceStage::Pending)
                 if claim.order == ClaimOrder::SettleFirst =>
             {
-                Ok(Some(self.pay(claim, now_ms).await?))
+                Ok(Some(self.begin(claim, now_ms).await?))
             }
             (ClaimStage::Claimed, ServiceStage::Started) if is_stale => {
                 Ok(Some(self.ended(claim).await?))
             }
             (ClaimStage::Claimed, _) => Ok(None),
-            (ClaimStage::Owed, _) => Ok(Some(self.pay(claim, now_ms).await?)),
-            (ClaimStage::Settling, _) => Ok(Some(self.look(claim, now_ms).await?)),
+            (ClaimStage::Owed, _) => Ok(Some(self.begin(claim, now_ms).await?)),
+            (ClaimStage::Settling, _) => Ok(Some(match &self.sender {
+                SettlementSender::Own(sender) => self.look(sender, claim, now_ms).await?,
+                SettlementSender::Facilitator(facilitator) => {
+                    self.ask(claim, facilitator, is_first, now_ms).await?
+                }
+            })),
+        }
+    }
+
+    /// The first step on the chain.
+    async fn begin(&self, claim: &ClaimRecord, now_ms: u64) -> Result<ClaimStep, Stopped> {
+        match &self.sender {
+            SettlementSender::Own(sender) => self.pay(sender, claim, now_ms).await,
+            SettlementSender::Facilitator(_) => Ok(Self::submitted(claim, now_ms)),
         }
     }
 
@@ -310,19 +328,19 @@ impl ClaimSettler {
 
     /// Uses up a nonce that was given out and that no transaction has, since it holds up all later
     /// ones.
-    async fn fill_gap(&self, now_ms: u64) -> Result<(), TransactionError> {
-        let Some(next) = self.sender.next_nonce().await? else {
+    async fn fill_gap(&self, sender: &ChainSender, now_ms: u64) -> Result<(), TransactionError> {
+        let Some(next) = sender.next_nonce().await? else {
             return Ok(());
         };
-        let mined = self.sender.mined_nonce().await?;
-        if mined >= next || self.is_used(mined).await? {
+        let mined = sender.mined_nonce().await?;
+        if mined >= next || self.is_used(sender, mined).await? {
             self.note_gap(None);
             return Ok(());
         }
         if self.note_gap(Some(mined)) {
-            let filler = self.sender.filler(mined, now_ms).await?;
+            let filler = sender.filler(mined, now_ms).await?;
             tracing::warn!(nonce = mined, hash = %filler.hash, "a nonce without a transaction is filled");
-            self.sender.broadcast(&filler).await;
+            sender.broadcast(&filler).await;
         }
         Ok(())
     }

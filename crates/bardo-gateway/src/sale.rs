@@ -5,6 +5,7 @@ mod balance;
 mod chain;
 mod charges;
 mod debts;
+mod facilitator;
 mod probe;
 mod rpc;
 mod simulated;
@@ -128,6 +129,8 @@ impl Sale {
         let Some(rpc) = &self.rpc else {
             return Ok(());
         };
+        let network = self.seller.terms().token.network();
+        rpc.check_facilitator(network).await?;
         match rpc.check().await {
             Ok(checked) => checked.map_err(|reason| format!("`payments.rpc_urls`: {reason}")),
             Err(error) => {

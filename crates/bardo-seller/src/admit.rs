@@ -15,7 +15,9 @@ use bardo_types::money::MicroUsd;
 use bardo_x402::quote::{CeilingBounds, RequestDigest};
 use bardo_x402::token::TokenAmount;
 use bardo_x402::verify::{CheckedPayment, PayerState, PaymentClaim, VerifiedPayment};
-use bardo_x402::wire::{OfferedRequirement, PaymentScheme, TransferMethod, X402Version};
+use bardo_x402::wire::{
+    FacilitatorRequest, OfferedRequirement, PaymentScheme, TransferMethod, X402Version,
+};
 
 use crate::claimed::ClaimedHolds;
 use crate::offers::digest;
@@ -62,6 +64,8 @@ pub struct ComparedPayment {
     version: X402Version,
     quote: String,
     request: RequestDigest,
+    /// What a facilitator elsewhere is asked.
+    facilitated: Option<String>,
 }
 
 /// How a payment is claimed.
@@ -77,6 +81,8 @@ pub struct AdmittedPayment {
     version: X402Version,
     quote: String,
     request: RequestDigest,
+    /// What a facilitator elsewhere is asked.
+    facilitated: Option<String>,
 }
 
 /// Why a payment buys nothing.
@@ -207,6 +213,15 @@ impl Seller {
         };
         let method = requirement.method;
         let window = self.terms.window(wanted.least_s);
+        let facilitated = self.terms.facilitated.as_ref().map(|resource| {
+            let asked = FacilitatorRequest {
+                payment: &payment.payload,
+                requirement: &requirement,
+                resource,
+                amount: requirement.amount,
+            };
+            asked.body()
+        });
         let checked = CheckedPayment::check(payment.payload, &requirement, window, now_s);
         let checked = checked.map_err(|no| PaymentRejection::refused(no.code(method), &no))?;
         Ok(ComparedPayment {
@@ -214,6 +229,7 @@ impl Seller {
             version,
             quote,
             request: wanted.digest,
+            facilitated,
         })
     }
 
@@ -275,6 +291,7 @@ impl Seller {
             version,
             quote,
             request,
+            facilitated,
         } = payment;
         let method = checked.method();
         let facts = self.chain.payer(&checked).await?;
@@ -288,11 +305,20 @@ impl Seller {
             verified => verified,
         };
         let verified = verified.map_err(|no| PaymentRejection::refused(no.code(method), &no))?;
+        if let Some(asked) = &facilitated
+            && let Some(reason) = self.chain.refusal(asked).await?
+            && !self.is_claimed(&claim).await?
+        {
+            let message = format!("the facilitator of the gateway says `{reason}`");
+            let code = "invalid_transaction_state";
+            return Err(PaymentRejection::Refused { code, message });
+        }
         Ok(AdmittedPayment {
             verified,
             version,
             quote,
             request,
+            facilitated,
         })
     }
 
@@ -338,6 +364,10 @@ impl Seller {
         let plan = verified.plan().ok_or_else(|| {
             PaymentRejection::refused("invalid_payload", &"the payment settles nothing")
         })?;
+        let plan = match payment.facilitated.clone() {
+            Some(asked) => plan.by_facilitator(asked),
+            None => plan,
+        };
         let now_ms = self.clock.now_ms();
         let command = NewClaim {
             key: authorization(&verified.claim()),

@@ -54,6 +54,16 @@ pub trait PaymentChain: Send + Sync {
         wait: Duration,
     ) -> ChainFuture<'a, Result<Option<ClaimRecord>, ChainUnknown>>;
 
+    /// Why a facilitator elsewhere, which is to settle a payment, refuses it; `None` where it does
+    /// not, or where the gateway settles.
+    fn refusal<'a>(
+        &'a self,
+        request: &'a str,
+    ) -> ChainFuture<'a, Result<Option<String>, ChainUnknown>> {
+        let _ = request;
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
     /// The endpoints of the chain, each with the reason why it is not believed, if there is one.
     fn endpoints(&self) -> Vec<(String, Option<String>)>;
 

@@ -7,7 +7,7 @@ use bardo_x402::identity::AgentRegistry;
 use bardo_x402::quote::{CeilingBounds, Quote, QuoteKey, RequestDigest};
 use bardo_x402::token::{PaymentToken, TokenAmount};
 use bardo_x402::verify::PaymentWindow;
-use bardo_x402::wire::{OfferedRequirement, TransferMethod};
+use bardo_x402::wire::{OfferedRequirement, PaymentResource, TransferMethod};
 
 /// Version of the prices in quotes.
 const PRICE_VERSION: u64 = 1;
@@ -41,6 +41,9 @@ pub struct SaleTerms {
     pub exposure: ExposureTerms,
     /// How agents prove who they are; `None`: they cannot.
     pub identity: Option<IdentityTerms>,
+    /// What payments are for, as a facilitator elsewhere is told that settles them; `None`: the
+    /// gateway settles.
+    pub facilitated: Option<PaymentResource>,
     /// Milliseconds after which a request that says nothing is taken for dead.
     pub stale_ms: u64,
 }

@@ -116,10 +116,7 @@ pub fn receipt_of(claim: &ClaimRecord) -> SettlementReceipt {
             transaction: None,
         },
         _ => {
-            let sent = claim
-                .transactions
-                .last()
-                .map(|sent| B256::from(sent.hash.0));
+            let sent = claim.sent().map(|hash| B256::from(hash.0));
             pending(key, sent)
         }
     }

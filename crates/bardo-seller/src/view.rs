@@ -10,7 +10,7 @@ pub fn payment_view(claim: &ClaimRecord) -> Value {
     let settlement = claim.settlement;
     let transaction = match settlement {
         Some(settlement) => Some(settlement.transaction),
-        None => claim.transactions.last().map(|sent| sent.hash),
+        None => claim.sent(),
     };
     let is_charged = claim.service == ServiceStage::Done;
     json!({

@@ -10,7 +10,9 @@ mod payment;
 mod receipt;
 mod required;
 
-pub use facilitator::{FacilitatorRequest, SupportedKind, VerifyAnswer, supported_kinds};
+pub use facilitator::{
+    FacilitatorRequest, SettleAnswer, SupportedKind, VerifyAnswer, supported_kinds,
+};
 pub use json::{MalformedMessage, decode_header, encode_header};
 pub use payment::{
     AcceptedRequirement, GasPermit, PaymentPayload, SchemePayload, SignedPermit2, SignedTransfer,

@@ -13,12 +13,12 @@ use bardo_x402::wire::TransferMethod;
 
 use super::{ClaimSettler, Stopped, id};
 use crate::receipt::ChainReceipt;
-use crate::sender::TransactionError;
+use crate::sender::{ChainSender, TransactionError};
 
 /// Blocks in which the transaction of somebody else is looked for: six hours of Base.
 const BLOCKS: u64 = 10_800;
 /// Seconds after the end of a payment at which no block can have it any more.
-const OVER_S: u64 = 120;
+pub(super) const OVER_S: u64 = 120;
 /// After so many transactions that failed, the next one waits for so many milliseconds.
 const FAILED_MAX: usize = 3;
 const FAILED_MS: u64 = 60_000;
@@ -27,7 +27,12 @@ const OPEN: u32 = 1_000;
 
 impl ClaimSettler {
     /// The first transaction of a claim, or why there is none.
-    pub(super) async fn pay(&self, claim: &ClaimRecord, now_ms: u64) -> Result<ClaimStep, Stopped> {
+    pub(super) async fn pay(
+        &self,
+        sender: &ChainSender,
+        claim: &ClaimRecord,
+        now_ms: u64,
+    ) -> Result<ClaimStep, Stopped> {
         let plan = Self::plan(claim)?;
         let amount = match claim.stage {
             // Settled first: the whole.
@@ -38,7 +43,7 @@ impl ClaimSettler {
             let reason = "the payment does not settle this amount".to_owned();
             return Ok(ClaimStep::Fail { reason });
         };
-        match self.sender.make(call.to, call.data, now_ms).await {
+        match sender.make(call.to, call.data, now_ms).await {
             Ok(transaction) => Ok(ClaimStep::Send {
                 transaction,
                 check_at_ms: now_ms + self.terms.block_ms / 2,
@@ -145,6 +150,7 @@ impl ClaimSettler {
     /// Looks for the transactions of a claim.
     pub(super) async fn look(
         &self,
+        sender: &ChainSender,
         claim: &ClaimRecord,
         now_ms: u64,
     ) -> Result<ClaimStep, Stopped> {
@@ -154,7 +160,7 @@ impl ClaimSettler {
         let mut failed = None;
         for (sent, receipt) in claim.transactions.iter().zip(receipts) {
             let Some(receipt) = receipt else { continue };
-            let spent = self.sender.spent(sent.sender_nonce, receipt.cost, now_ms);
+            let spent = sender.spent(sent.sender_nonce, receipt.cost, now_ms);
             spent.await?;
             if let Some(settle) = self.settlement(claim, &plan, &receipt, now_ms) {
                 return Ok(settle);
@@ -169,7 +175,7 @@ impl ClaimSettler {
             return Ok(Self::much_later(now_ms, reason));
         }
         if has_failed {
-            return self.pay_again(claim, &plan, now_ms).await;
+            return self.pay_again(sender, claim, &plan, now_ms).await;
         }
         let head = self.reader.head().await?;
         // By the clock of the chain, and by that of this machine.
@@ -181,13 +187,14 @@ impl ClaimSettler {
             let reason = "the payment expired before it was settled".to_owned();
             return Ok(ClaimStep::Fail { reason });
         }
-        self.hurry(claim, &plan, now_ms).await
+        self.hurry(sender, claim, &plan, now_ms).await
     }
 
     /// A transaction is in a block and failed. The call is simulated once more: it says why, or is
     /// worth another transaction.
     async fn pay_again(
         &self,
+        sender: &ChainSender,
         claim: &ClaimRecord,
         plan: &SettlementPlan,
         now_ms: u64,
@@ -195,7 +202,7 @@ impl ClaimSettler {
         let Some(call) = plan.call(TokenAmount::from_usd(claim.amount)) else {
             return self.reverted(claim, plan, &Revert::Empty, now_ms).await;
         };
-        match self.sender.make(call.to, call.data, now_ms).await {
+        match sender.make(call.to, call.data, now_ms).await {
             Ok(transaction) => Ok(ClaimStep::Send {
                 transaction,
                 check_at_ms: now_ms + self.terms.block_ms / 2,
@@ -207,19 +214,20 @@ impl ClaimSettler {
     /// No transaction is in a block: the last is sent again, and after a while a dearer one.
     async fn hurry(
         &self,
+        sender: &ChainSender,
         claim: &ClaimRecord,
         plan: &SettlementPlan,
         now_ms: u64,
     ) -> Result<ClaimStep, Stopped> {
         let Some(last) = claim.transactions.last() else {
-            return self.pay(claim, now_ms).await;
+            return self.pay(sender, claim, now_ms).await;
         };
         if self.waited(last.hash) < Duration::from_millis(self.terms.bump_ms) {
-            self.sender.broadcast(last).await;
+            sender.broadcast(last).await;
             return Ok(self.later(now_ms, "the transaction is in no block yet"));
         }
         if claim.transactions.len() >= TRANSACTIONS_MAX {
-            self.sender.broadcast(last).await;
+            sender.broadcast(last).await;
             let reason = "no block takes its transactions".to_owned();
             return Ok(Self::much_later(now_ms, reason));
         }
@@ -228,9 +236,9 @@ impl ClaimSettler {
         };
         // The nonce may be used by a transaction of ours that a reorganization removed.
         let (to, data) = (call.to, call.data);
-        let made = match self.sender.mined_nonce().await? > last.sender_nonce {
-            true => self.sender.make(to, data, now_ms).await,
-            false => self.sender.replace(last, to, data, now_ms).await,
+        let made = match sender.mined_nonce().await? > last.sender_nonce {
+            true => sender.make(to, data, now_ms).await,
+            false => sender.replace(last, to, data, now_ms).await,
         };
         match made {
             Ok(transaction) => Ok(ClaimStep::Send {
@@ -254,14 +262,18 @@ impl ClaimSettler {
     }
 
     /// Whether a claim that is being settled has a transaction with this nonce.
-    pub(super) async fn is_used(&self, nonce: u64) -> Result<bool, StoreError> {
+    pub(super) async fn is_used(
+        &self,
+        sender: &ChainSender,
+        nonce: u64,
+    ) -> Result<bool, StoreError> {
         let query = ClaimQuery {
             stage: Some(ClaimStage::Settling),
             limit: OPEN,
             ..ClaimQuery::default()
         };
         let open = self.claims.store().claims(query).await?;
-        let sender = self.sender.address().0.0;
+        let sender = sender.address().0.0;
         let is_it = |claim: &ClaimRecord| {
             let sent = claim.transactions.iter();
             sent.clone()

@@ -154,7 +154,9 @@ fn is_secret(path: &[String], value: &Value) -> bool {
             | "wallet_key"
             | "wallet_passphrase"
             | "settlement_key"
-            | "settlement_passphrase",
+            | "settlement_passphrase"
+            | "facilitator_key"
+            | "quote_secret",
         ) => is_set,
         // Addresses of nodes have keys in them.
         Some("rpc_urls") => value != &json!([]),

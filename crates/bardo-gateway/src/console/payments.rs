@@ -255,7 +255,7 @@ pub(super) async fn show(visit: &Visit<'_>, id: &str) -> PageResult {
     facts.add("End of the debt", Cell::maybe(claim.debt_end.as_deref()));
     let empty = Empty::new("None", "Nothing was sent to the chain.");
     let mut sent = PageTable::new("Transactions", &["Hash", "#Nonce"]).empty(empty);
-    for one in &claim.transactions {
+    for one in claim.transactions.iter().filter(|one| !one.raw.is_empty()) {
         let nonce = Cell::text(one.sender_nonce.to_string());
         sent.push(vec![Cell::code(one.hash.to_string()), nonce]);
     }

@@ -3,6 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bardo_providers::transport::Transport;
+use bardo_x402::evm::Address;
 
 use super::{DoctorFinding, FindingList, FindingState};
 use crate::config::Config;
@@ -26,8 +27,10 @@ pub(super) async fn check(config: &Config, offline: bool) -> Vec<DoctorFinding> 
             return findings.list;
         }
     };
-    let account = format!("{} settles payments", probe.account());
-    findings.add(FindingState::Ok, "settlement account", account);
+    if let Some(account) = probe.account() {
+        let text = format!("{account} settles payments");
+        findings.add(FindingState::Ok, "settlement account", text);
+    }
     if offline {
         let text = "not called, because of --offline";
         findings.add(FindingState::Unknown, "chain", text);
@@ -48,18 +51,34 @@ pub(super) async fn check(config: &Config, offline: bool) -> Vec<DoctorFinding> 
             return findings.list;
         }
     }
-    gas(&probe, &mut findings).await;
+    match probe.account() {
+        Some(account) => gas(&probe, account, &mut findings).await,
+        None => facilitator(&probe, &mut findings).await,
+    }
     clock(&probe, &mut findings).await;
     findings.list
 }
 
-async fn gas(probe: &ChainProbe, findings: &mut FindingList) {
-    match probe.ether().await {
+async fn facilitator(probe: &ChainProbe, findings: &mut FindingList) {
+    let what = "facilitator";
+    match probe.facilitator_settles().await {
+        Some(true) => findings.add(FindingState::Ok, what, "it settles `exact` on the network"),
+        Some(false) => {
+            let text = "it does not settle `exact` on the network";
+            findings.add(FindingState::Problem, what, text);
+            findings.mend("change `payments.facilitator_url` or `payments.network`");
+        }
+        None => {
+            findings.add(FindingState::Problem, what, "it does not answer");
+            findings.mend("check `payments.facilitator_url` and `payments.facilitator_key`");
+        }
+    }
+}
+
+async fn gas(probe: &ChainProbe, account: Address, findings: &mut FindingList) {
+    match probe.ether(account).await {
         Ok(0) => {
-            let text = format!(
-                "{} has no ETH, so no payment can be settled",
-                probe.account()
-            );
+            let text = format!("{account} has no ETH, so no payment can be settled");
             findings.add(FindingState::Problem, "gas", text);
             findings.mend("send some ETH on the network of `payments.network` to that account");
         }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bardo_chain::{
-    ChainReader, ChainSender, ClaimSettler, ReadError, ReaderTerms, RequestEnds, SenderTerms,
-    SettlerTerms, TransferWatcher, WatcherTerms,
+    ChainReader, ChainSender, ClaimSettler, Facilitator, ReadError, ReaderTerms, RequestEnds,
+    SenderTerms, SettlementSender, SettlerTerms, TransferWatcher, WatcherTerms,
 };
 use bardo_ledger::claims::{AuthorizationKey, ClaimBook, ClaimRecord};
 use bardo_ledger::{Charge, Funds, Ledger, LedgerFuture, StoreError};
@@ -17,10 +17,11 @@ use bardo_types::money::MicroUsd;
 use bardo_types::secret::Secret;
 use bardo_x402::authorization::{PERMIT2, UPTO_PROXY};
 use bardo_x402::evm::{Address, SigningAccount};
-use bardo_x402::token::PaymentToken;
+use bardo_x402::token::{EvmNetwork, PaymentToken};
 use bardo_x402::verify::CheckedPayment;
 
 use super::charges;
+use super::facilitator::RemoteFacilitator;
 use super::rpc::RpcEndpoints;
 use super::terms::{gas_per_day, signer};
 use crate::config::{Config, RawPaymentScheme};
@@ -44,6 +45,8 @@ pub(super) struct RpcChain {
     /// When transfers were looked for last.
     looked: Mutex<Option<Instant>>,
     contracts: Vec<([u8; 20], &'static str)>,
+    /// The facilitator that settles in place of an account of ours.
+    facilitator: Option<Arc<RemoteFacilitator>>,
 }
 
 /// The reader of the chain of a configuration.
@@ -97,15 +100,21 @@ impl RpcChain {
     ) -> Result<Self, String> {
         let payments = &config.payments;
         let reader = reader(config, transport, &terms.token)?;
-        let sender = ChainSender::new(
-            reader.clone(),
-            signer(payments, false)?,
-            claims.clone(),
-            SenderTerms {
-                gas_per_day: gas_per_day(payments)?,
-                max_fee: MAX_FEE,
-            },
-        );
+        let facilitator = RemoteFacilitator::open(payments, transport)?.map(Arc::new);
+        let sender = match &facilitator {
+            Some(facilitator) => {
+                SettlementSender::Facilitator(Arc::clone(facilitator) as Arc<dyn Facilitator>)
+            }
+            None => SettlementSender::Own(ChainSender::new(
+                reader.clone(),
+                signer(payments, false)?,
+                claims.clone(),
+                SenderTerms {
+                    gas_per_day: gas_per_day(payments)?,
+                    max_fee: MAX_FEE,
+                },
+            )),
+        };
         let ledger = Arc::clone(&stores.ledger);
         let settler = ClaimSettler::new(
             format!("settler-{}", crate::request_id::fresh()),
@@ -134,6 +143,7 @@ impl RpcChain {
             watcher,
             looked: Mutex::default(),
             contracts: contracts(config, terms.token.address().0.0),
+            facilitator,
         })
     }
 
@@ -145,6 +155,28 @@ impl RpcChain {
             *looked = Some(Instant::now());
         }
         is_time
+    }
+
+    /// Whether the facilitator settles what is offered. One that does not answer may do so later.
+    ///
+    /// # Errors
+    /// When it does not settle `exact` on the network.
+    pub(super) async fn check_facilitator(&self, network: EvmNetwork) -> Result<(), String> {
+        let Some(facilitator) = &self.facilitator else {
+            return Ok(());
+        };
+        match facilitator.settles(network).await {
+            Some(true) => Ok(()),
+            Some(false) => Err(format!(
+                "`payments.facilitator_url`: the facilitator does not settle `exact` on {network}"
+            )),
+            None => {
+                tracing::warn!(
+                    "the facilitator does not answer; payments are refused until it does"
+                );
+                Ok(())
+            }
+        }
     }
 
     /// Whether the endpoints are of the right chain and have the contracts of the offers.
@@ -214,6 +246,18 @@ impl PaymentChain for RpcChain {
         Box::pin(async move {
             let read = self.settler.reader().views(&calls).await;
             read.map_err(|error| unknown(&error))
+        })
+    }
+
+    fn refusal<'a>(
+        &'a self,
+        request: &'a str,
+    ) -> ChainFuture<'a, Result<Option<String>, ChainUnknown>> {
+        Box::pin(async move {
+            match &self.facilitator {
+                None => Ok(None),
+                Some(facilitator) => facilitator.refusal(request).await.map_err(ChainUnknown),
+            }
         })
     }
 

@@ -3,14 +3,19 @@
 use bardo_chain::{ChainReader, ReadError};
 use bardo_providers::transport::Transport;
 use bardo_x402::evm::Address;
+use bardo_x402::token::EvmNetwork;
 
+use super::facilitator::RemoteFacilitator;
 use super::{chain, terms};
 use crate::config::Config;
 
 /// The chain and the settlement account of a configuration, for checks.
 pub(crate) struct ChainProbe {
     reader: ChainReader,
-    account: Address,
+    /// The account that settles; `None` where a facilitator does.
+    account: Option<Address>,
+    facilitator: Option<RemoteFacilitator>,
+    network: EvmNetwork,
     contracts: Vec<([u8; 20], &'static str)>,
 }
 
@@ -23,21 +28,31 @@ impl ChainProbe {
         let sale = terms::of(config, false)?;
         Ok(Self {
             reader: chain::reader(config, transport, &sale.token)?,
-            account: terms::signer(&config.payments, false)?.address(),
+            account: match terms::is_facilitated(&config.payments) {
+                true => None,
+                false => Some(terms::signer(&config.payments, false)?.address()),
+            },
+            facilitator: RemoteFacilitator::open(&config.payments, transport)?,
+            network: sale.token.network(),
             contracts: chain::contracts(config, sale.token.address().0.0),
         })
     }
 
-    pub(crate) fn account(&self) -> Address {
+    pub(crate) fn account(&self) -> Option<Address> {
         self.account
+    }
+
+    /// Whether the facilitator settles what is offered; `None` where it does not answer.
+    pub(crate) async fn facilitator_settles(&self) -> Option<bool> {
+        self.facilitator.as_ref()?.settles(self.network).await
     }
 
     pub(crate) async fn check(&self) -> Result<Result<(), String>, ReadError> {
         self.reader.check(&self.contracts).await
     }
 
-    pub(crate) async fn ether(&self) -> Result<u128, ReadError> {
-        self.reader.ether(self.account).await
+    pub(crate) async fn ether(&self, account: Address) -> Result<u128, ReadError> {
+        self.reader.ether(account).await
     }
 
     /// Time of the newest block, in Unix seconds.

@@ -7,7 +7,7 @@ use bardo_x402::evm::{Address, Signer};
 use bardo_x402::identity::AgentRegistry;
 use bardo_x402::quote::{CeilingBounds, QuoteKey};
 use bardo_x402::token::{PaymentToken, TokenAmount};
-use bardo_x402::wire::TransferMethod;
+use bardo_x402::wire::{PaymentResource, TransferMethod};
 
 use crate::config::{Config, PaymentsConfig, RawPaymentScheme, WalletNetwork, percent, usd};
 
@@ -56,9 +56,50 @@ pub(super) fn signer(payments: &PaymentsConfig, sandbox: bool) -> Result<Signer,
     Signer::from_hex(key).map_err(|error| format!("`payments.settlement_key`: {error}"))
 }
 
+/// Whether a facilitator elsewhere settles.
+pub(super) fn is_facilitated(payments: &PaymentsConfig) -> bool {
+    payments.facilitator_url.is_some()
+}
+
+/// The secret that the key of quotes is made of.
+fn quote_secret(payments: &PaymentsConfig, sandbox: bool) -> Result<&str, String> {
+    if !is_facilitated(payments) {
+        return settlement_key(payments, sandbox);
+    }
+    let secret = payments.quote_secret.as_ref();
+    let secret = secret.map(bardo_types::secret::Secret::expose);
+    secret.filter(|text| text.len() >= 32).ok_or_else(|| {
+        "`payments.quote_secret` is required with `payments.facilitator_url`: 32 random characters or more, such as \
+         \"env:BARDO_QUOTE_SECRET\""
+            .to_owned()
+    })
+}
+
+/// The account that settles; `None` where a facilitator elsewhere does.
+fn settler(payments: &PaymentsConfig, sandbox: bool) -> Result<Option<Address>, String> {
+    if !is_facilitated(payments) {
+        return Ok(Some(signer(payments, sandbox)?.address()));
+    }
+    let own = payments.settlement_key.as_ref();
+    if own.is_some_and(|key| !key.expose().is_empty()) {
+        return Err(
+            "`payments.settlement_key` and `payments.facilitator_url` exclude each other; set one of them"
+                .to_owned(),
+        );
+    }
+    if payments.schemes != [RawPaymentScheme::Exact] {
+        return Err(
+            "`payments.facilitator_url` needs `schemes: [\"exact\"]`: a settlement by `upto` looks like any other transfer \
+             of the wallet"
+                .to_owned(),
+        );
+    }
+    Ok(None)
+}
+
 pub(super) fn of(config: &Config, sandbox: bool) -> Result<SaleTerms, String> {
     let payments = &config.payments;
-    let facilitator = signer(payments, sandbox)?.address();
+    let settler = settler(payments, sandbox)?;
     let longest_s = config.upstream.total_timeout.0.as_secs();
     let amount = |name: &str, number| usd(&format!("payments.{name}"), number);
     let least = amount("min_request_usd", &payments.min_request_usd)?;
@@ -75,16 +116,22 @@ pub(super) fn of(config: &Config, sandbox: bool) -> Result<SaleTerms, String> {
             WalletNetwork::Base => PaymentToken::usdc_on_base(),
             WalletNetwork::BaseSepolia => PaymentToken::usdc_on_base_sepolia(),
         },
-        pay_to: match payments.pay_to.as_deref() {
-            None => facilitator,
-            Some(text) => address(text)?,
+        pay_to: match (payments.pay_to.as_deref(), settler) {
+            (Some(text), _) => address(text)?,
+            (None, Some(settler)) => settler,
+            (None, None) => {
+                return Err(
+                    "`payments.pay_to` is required with `payments.facilitator_url`: the address that is paid"
+                        .to_owned(),
+                );
+            }
         },
-        methods: methods(payments, facilitator)?,
+        methods: methods(payments, settler)?,
         order: match payments.settle_first {
             true => ClaimOrder::SettleFirst,
             false => ClaimOrder::ServeFirst,
         },
-        quote_key: QuoteKey::derive(settlement_key(payments, sandbox)?.as_bytes()),
+        quote_key: QuoteKey::derive(quote_secret(payments, sandbox)?.as_bytes()),
         quote_s: payments.quote_ttl.0.as_secs(),
         max_timeout_s: longest_s + SETTLE_S + ARRIVE_S,
         least_s: longest_s + SETTLE_S,
@@ -105,11 +152,15 @@ pub(super) fn of(config: &Config, sandbox: bool) -> Result<SaleTerms, String> {
             admits_debtors: false,
         },
         identity: identity(payments)?,
+        facilitated: is_facilitated(payments).then(|| resource(payments)),
         stale_ms: (longest_s + SETTLE_S) * 1_000,
     })
 }
 
-fn methods(payments: &PaymentsConfig, facilitator: Address) -> Result<Vec<TransferMethod>, String> {
+fn methods(
+    payments: &PaymentsConfig,
+    settler: Option<Address>,
+) -> Result<Vec<TransferMethod>, String> {
     let schemes = &payments.schemes;
     if schemes.is_empty() {
         return Err("`payments.schemes` is empty; name \"upto\", \"exact\" or both".to_owned());
@@ -120,11 +171,21 @@ fn methods(payments: &PaymentsConfig, facilitator: Address) -> Result<Vec<Transf
                 .to_owned(),
         );
     }
-    let methods = schemes.iter().map(|scheme| match scheme {
-        RawPaymentScheme::Upto => TransferMethod::Upto { facilitator },
-        RawPaymentScheme::Exact => TransferMethod::Exact,
+    let methods = schemes.iter().filter_map(|scheme| match scheme {
+        RawPaymentScheme::Upto => settler.map(|facilitator| TransferMethod::Upto { facilitator }),
+        RawPaymentScheme::Exact => Some(TransferMethod::Exact),
     });
     Ok(methods.collect())
+}
+
+/// What payments are for, as a facilitator is told.
+fn resource(payments: &PaymentsConfig) -> PaymentResource {
+    let url = payments.public_url.as_deref();
+    PaymentResource {
+        url: url.unwrap_or("https://localhost").to_owned(),
+        description: "an answer of a model".to_owned(),
+        mime_type: "application/json".to_owned(),
+    }
 }
 
 fn address(text: &str) -> Result<Address, String> {

@@ -47,6 +47,7 @@ mod retries;
 mod rig;
 mod routing;
 mod sale;
+mod sale_facilitated;
 mod sale_front_run;
 mod sale_kill;
 mod sale_on_chain;

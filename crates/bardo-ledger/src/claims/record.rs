@@ -223,6 +223,14 @@ impl fmt::Debug for ClaimRecord {
 }
 
 impl ClaimRecord {
+    /// The transaction that was sent last. A mark for a settlement that another sends has no bytes
+    /// and counts for nothing.
+    #[must_use]
+    pub fn sent(&self) -> Option<ChainHash> {
+        let mut sent = self.transactions.iter().rev();
+        sent.find(|one| !one.raw.is_empty()).map(|one| one.hash)
+    }
+
     /// Whether it counts towards the exposure of its wallet.
     #[must_use]
     pub fn is_open(&self) -> bool {

@@ -18,12 +18,16 @@ pub struct SettlementPlan {
     to: Address,
     /// Calldata for the ceiling.
     data: Vec<u8>,
+    /// What a facilitator elsewhere is asked to settle; empty where the seller settles.
+    request: Vec<u8>,
 }
 
 /// Bytes of an argument in calldata.
 const WORD: usize = 32;
 /// Version of the encoding, and the numbers of the methods in it.
 const FORMAT: u8 = 1;
+/// Version of an encoding with a request before the rest.
+const WITH_REQUEST: u8 = 2;
 const EXACT: u8 = 1;
 const UPTO: u8 = 2;
 const EXACT_PERMIT2: u8 = 3;
@@ -52,11 +56,28 @@ impl VerifiedPayment {
             ceiling: self.ceiling(),
             to: call.to,
             data: call.data,
+            request: Vec::new(),
         })
     }
 }
 
 impl SettlementPlan {
+    /// The plan with what a facilitator elsewhere is asked to settle.
+    #[must_use]
+    pub fn by_facilitator(self, request: String) -> Self {
+        Self {
+            request: request.into_bytes(),
+            ..self
+        }
+    }
+
+    /// What a facilitator elsewhere is asked to settle, the same each time; `None` where the seller
+    /// settles.
+    #[must_use]
+    pub fn request(&self) -> Option<&[u8]> {
+        Some(self.request.as_slice()).filter(|request| !request.is_empty())
+    }
+
     /// The contract of the token that moves.
     #[must_use]
     pub fn token(&self) -> Address {
@@ -117,7 +138,14 @@ impl SettlementPlan {
             TransferMethod::ExactPermit2 => EXACT_PERMIT2,
         };
         let facilitator = self.method.facilitator().unwrap_or(Address::ZERO);
-        let mut bytes = vec![FORMAT, number];
+        let mut bytes = Vec::new();
+        if let Some(request) = self.request() {
+            let length = u32::try_from(request.len()).unwrap_or(u32::MAX);
+            bytes.push(WITH_REQUEST);
+            bytes.extend(length.to_be_bytes());
+            bytes.extend(request);
+        }
+        bytes.extend([FORMAT, number]);
         bytes.extend(facilitator.as_slice());
         bytes.extend(self.chain_id.to_be_bytes());
         bytes.extend(self.token.as_slice());
@@ -131,6 +159,14 @@ impl SettlementPlan {
     /// The plan of these bytes; `None` where they are none.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
+        if let Some((&WITH_REQUEST, rest)) = bytes.split_first() {
+            let (length, rest) = rest.split_first_chunk::<4>()?;
+            let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+            let (request, rest) = rest.split_at_checked(length)?;
+            let plan = Self::decode(rest).filter(|plan| plan.request.is_empty())?;
+            let request = request.to_vec();
+            return Some(Self { request, ..plan });
+        }
         let (head, data) = bytes.split_first_chunk::<HEAD>()?;
         let address = |start: usize| Address::from_slice(&head[start..start + 20]);
         let number = |start: usize| -> Option<u64> {
@@ -153,6 +189,7 @@ impl SettlementPlan {
             ceiling: TokenAmount::new(number(70)?),
             to: address(78),
             data: data.to_vec(),
+            request: Vec::new(),
         })
     }
 }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::field::{HexAddress, address};
 use super::json::{MalformedMessage, read};
-use super::{OfferedRequirement, PaymentPayload, PaymentResource, X402Version};
+use super::{OfferedRequirement, PaymentPayload, PaymentResource, SettlementReceipt, X402Version};
 use crate::token::TokenAmount;
 
 /// What a facilitator is asked, to verify or to settle.
@@ -62,6 +62,14 @@ pub enum VerifyAnswer {
 }
 
 impl VerifyAnswer {
+    /// Reads an answer with its status; `None` where it says nothing of the payment.
+    #[must_use]
+    pub fn read(status: u16, body: &[u8]) -> Option<Self> {
+        let answer = Self::from_json(body).ok()?;
+        let refuses = matches!(&answer, Self::Invalid { reason, .. } if !is_reason(reason));
+        (!says_nothing(status) && !refuses).then_some(answer)
+    }
+
     /// Reads the answer.
     ///
     /// # Errors
@@ -76,6 +84,52 @@ impl VerifyAnswer {
             Self::Invalid { reason, payer }
         })
     }
+}
+
+/// What a facilitator's answer to `/settle` says of a payment. Only a refusal is a no: all else may
+/// have moved the money, or may still do so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettleAnswer {
+    /// The facilitator says that the money moved.
+    Settled,
+    /// A transaction was sent and has no receipt yet. The identical request finds out.
+    Pending,
+    /// The payment is refused.
+    Refused {
+        /// Code of the reason. Unknown codes are opaque.
+        reason: String,
+    },
+    /// The answer says nothing.
+    Unknown,
+}
+
+impl SettleAnswer {
+    /// Reads an answer. A refusal may come with 200, and a status of its own says nothing.
+    #[must_use]
+    pub fn read(status: u16, body: &[u8]) -> Self {
+        if says_nothing(status) {
+            return Self::Unknown;
+        }
+        let read = |version| SettlementReceipt::from_json(version, body);
+        match read(X402Version::V2).or_else(|_| read(X402Version::V1)) {
+            Ok(SettlementReceipt::Settled { .. }) => Self::Settled,
+            Ok(failed) if failed.is_pending() => Self::Pending,
+            Ok(SettlementReceipt::Failed { reason, .. }) if is_reason(&reason) => {
+                Self::Refused { reason }
+            }
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// Whether a status is about the facilitator or our access to it, and not about a payment.
+fn says_nothing(status: u16) -> bool {
+    status >= 500 || matches!(status, 401 | 403 | 404 | 405 | 408 | 429)
+}
+
+/// Whether a code refuses a payment. Facilitators report errors of their own as unexpected.
+fn is_reason(code: &str) -> bool {
+    !code.is_empty() && !code.starts_with("unexpected_")
 }
 
 /// A way to pay that a facilitator can settle.

@@ -130,6 +130,14 @@ fn check(file: &str, cases: usize) {
             let kept = verified.plan().unwrap().encode();
             let plan = SettlementPlan::decode(&kept).unwrap();
             assert_eq!(plan.call(amount), Some(call), "{name}");
+            assert_eq!(plan.request(), None, "{name}");
+            let asked = plan.clone().by_facilitator("{}".to_owned());
+            let read = SettlementPlan::decode(&asked.encode()).unwrap();
+            assert!(read == asked && read.request() == Some(b"{}"), "{name}");
+            for end in 0..asked.encode().len() {
+                let cut = SettlementPlan::decode(&asked.encode()[..end]);
+                assert!(cut.is_none_or(|cut| cut != asked), "{name}");
+            }
             assert_eq!(plan.pay_to(), requirement.pay_to, "{name}");
             assert_eq!(plan.token(), verified.token().address(), "{name}");
             for units in [0, requirement.amount.get() + 1, 1, amount.get() - 1] {

@@ -3,8 +3,8 @@
 use bardo_x402::evm::{Address, B256};
 use bardo_x402::token::{EvmNetwork, TokenAmount};
 use bardo_x402::wire::{
-    FacilitatorRequest, PaymentPayload, SETTLEMENT_PENDING, SettlementReceipt, TransferMethod,
-    VerifyAnswer, X402Version, supported_kinds,
+    FacilitatorRequest, PaymentPayload, SETTLEMENT_PENDING, SettleAnswer, SettlementReceipt,
+    TransferMethod, VerifyAnswer, X402Version, supported_kinds,
 };
 use serde_json::{Value, json};
 
@@ -183,4 +183,53 @@ fn each_version_has_its_headers() {
         headers(X402Version::V2),
         (PAYMENT_SIGNATURE, PAYMENT_RESPONSE)
     );
+}
+
+#[test]
+fn only_a_refusal_of_a_facilitator_is_a_no() {
+    let settled = r#"{"success":true,"transaction":"","network":"eip155:8453","payer":null}"#;
+    let settled_v1 = r#"{"success":true,"transaction":"","network":"base"}"#;
+    let failed =
+        |reason: &str| format!(r#"{{"success":false,"errorReason":"{reason}","transaction":""}}"#);
+    let refused = |reason: &str| SettleAnswer::Refused {
+        reason: reason.to_owned(),
+    };
+    for (status, body, expected) in [
+        (200, settled.to_owned(), SettleAnswer::Settled),
+        (200, settled_v1.to_owned(), SettleAnswer::Settled),
+        (
+            200,
+            failed("insufficient_funds"),
+            refused("insufficient_funds"),
+        ),
+        (400, failed("made_up"), refused("made_up")),
+        (200, failed("settlement_pending"), SettleAnswer::Pending),
+        (
+            200,
+            failed("unexpected_settle_error"),
+            SettleAnswer::Unknown,
+        ),
+        (200, failed(""), SettleAnswer::Unknown),
+        (500, failed("insufficient_funds"), SettleAnswer::Unknown),
+        (401, failed("insufficient_funds"), SettleAnswer::Unknown),
+        (429, failed("insufficient_funds"), SettleAnswer::Unknown),
+        (200, r#"{"success":true}"#.to_owned(), SettleAnswer::Unknown),
+        (200, "<html>".to_owned(), SettleAnswer::Unknown),
+        (200, String::new(), SettleAnswer::Unknown),
+    ] {
+        let read = SettleAnswer::read(status, body.as_bytes());
+        assert_eq!(read, expected, "{status} {body}");
+    }
+    let invalid = |reason: &str| format!(r#"{{"isValid":false,"invalidReason":"{reason}"}}"#);
+    let verdict = |status, body: &str| VerifyAnswer::read(status, body.as_bytes());
+    assert!(verdict(200, r#"{"isValid":true}"#).is_some());
+    assert!(verdict(400, &invalid("made_up")).is_some());
+    for (status, body) in [
+        (500, invalid("made_up")),
+        (200, invalid("unexpected_verify_error")),
+        (200, invalid("")),
+        (200, "[]".to_owned()),
+    ] {
+        assert_eq!(verdict(status, &body), None, "{status} {body}");
+    }
 }

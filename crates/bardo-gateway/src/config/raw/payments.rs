@@ -23,6 +23,19 @@ pub(crate) struct PaymentsConfig {
     #[serde(default, deserialize_with = "optional_secret")]
     #[schemars(with = "Option<String>")]
     pub(crate) settlement_passphrase: Option<Secret>,
+    /// Address of a facilitator that settles payments in place of `settlement_key`. Needs the scheme
+    /// `exact` alone.
+    #[serde(default)]
+    pub(crate) facilitator_url: Option<String>,
+    /// Token for the facilitator, as `env:NAME` or `file:PATH`.
+    #[serde(default, deserialize_with = "optional_secret")]
+    #[schemars(with = "Option<String>")]
+    pub(crate) facilitator_key: Option<Secret>,
+    /// Secret of offers where there is no `settlement_key`, as `env:NAME` or `file:PATH`: 32
+    /// characters or more. Instances that share callers share it.
+    #[serde(default, deserialize_with = "optional_secret")]
+    #[schemars(with = "Option<String>")]
+    pub(crate) quote_secret: Option<Secret>,
     /// Address that is paid. Default: the address of `settlement_key`.
     #[serde(default)]
     pub(crate) pay_to: Option<String>,
