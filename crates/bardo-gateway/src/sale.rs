@@ -174,6 +174,7 @@ impl Sale {
             "network": terms.token.network().to_string(),
             "pay_to": terms.pay_to.to_string(),
             "settlement_account": settler.map(|account| account.to_string()),
+            "facilitator": self.rpc.as_ref().and_then(|rpc| rpc.facilitator()),
             "endpoints": endpoints,
             "transfers_block": self.chain.transfers_block(),
         })

@@ -70,6 +70,9 @@ fn chain(status: &Value, facts: &mut FactList) {
     ] {
         facts.add(label, Cell::code(status[name].as_str().unwrap_or("–")));
     }
+    if let Some(name) = status["facilitator"].as_str() {
+        facts.add("Facilitator", Cell::code(name));
+    }
     for endpoint in status["endpoints"].as_array().into_iter().flatten() {
         let name = endpoint["name"].as_str().unwrap_or_default();
         let cell = match endpoint["reason"].as_str() {

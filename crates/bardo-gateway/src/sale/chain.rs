@@ -157,6 +157,11 @@ impl RpcChain {
         is_time
     }
 
+    /// The name of the facilitator; `None` where the gateway settles.
+    pub(super) fn facilitator(&self) -> Option<String> {
+        Some(self.facilitator.as_ref()?.name())
+    }
+
     /// Whether the facilitator settles what is offered. One that does not answer may do so later.
     ///
     /// # Errors

@@ -66,6 +66,11 @@ impl RemoteFacilitator {
         }))
     }
 
+    /// Host and port, as operators see it.
+    pub(super) fn name(&self) -> String {
+        self.origin.authority()
+    }
+
     /// Status and body of an answer; `None` where there is none in time.
     async fn call(
         &self,

@@ -205,6 +205,12 @@ fn a_facilitator_verifies_and_settles_in_both_versions() {
     let got = shop.facilitator.got();
     assert!(got.iter().all(|got| got.headers.contains(&key)), "{got:?}");
     assert!(!shop.gateway.log().contains("token-of-the-facilitator"));
+    let status = shop.gateway.status();
+    let name = shop.facilitator.address.to_string();
+    assert_eq!(status["payments"]["facilitator"], name, "{status}");
+    assert!(!status.to_string().contains("token-of-the-facilitator"));
+    let page = Request::get("/console/payments").send(shop.gateway.admin);
+    assert!(page.text().contains(&name));
 }
 
 #[test]
