@@ -10,6 +10,7 @@ use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
 use super::replies::event_stream;
+use super::signed::SignedUse;
 use super::{ApiReply, Caller, Edge, json_reply};
 use crate::account::parameter;
 use crate::auth::Access;
@@ -55,7 +56,8 @@ impl Edge {
     }
 
     async fn reader(&self, caller: &Caller, head: &Parts) -> Result<Principal, Problem> {
-        self.authenticate(caller, &head.headers, Access::Read).await
+        self.caller_of(caller, head, SignedUse::account(Access::Read))
+            .await
     }
 
     fn needs_venice(&self) -> Result<(), Problem> {
