@@ -47,6 +47,7 @@ DEEDS = (
     "the-playground-streams-two-models",
     "a-tool-is-connected-and-its-first-request-is-seen",
     "the-live-feed-shows-a-request",
+    "calls-of-venice-appear-as-they-happen",
     "an-empty-gateway-says-what-to-do-next",
     "a-login-leads-back-and-a-logout-ends-it",
     "a-reader-changes-nothing",

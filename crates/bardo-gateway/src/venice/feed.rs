@@ -226,3 +226,49 @@ impl StreamReader {
 fn event(name: &str, data: &Value) -> Bytes {
     format!("event: {name}\ndata: {data}\n\n").into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::sample;
+
+    /// A request of an account whose first attempt failed at Venice and whose last one is there.
+    fn receipt(account: &str) -> Receipt {
+        let mut receipt = sample();
+        receipt.account = AccountId::parse(account).unwrap();
+        for attempt in &mut receipt.attempts {
+            attempt.backend = "venice".into();
+        }
+        receipt
+    }
+
+    #[test]
+    fn each_attempt_at_venice_is_a_record_and_no_other_is() {
+        let feed = VeniceFeed::new(1);
+        feed.take(&sample());
+        feed.take(&receipt("a"));
+        let latest = feed.latest(&AccountId::parse("a").unwrap());
+        let shown: Vec<Value> = latest.iter().map(|record| record.shown(None)).collect();
+        assert_eq!(shown.len(), 2);
+        assert_eq!(shown[0]["cached_tokens_ratio"], 0.9);
+        assert_eq!(shown[1]["failure"]["status"], 429);
+        assert!(feed.latest(&sample().account).is_empty());
+    }
+
+    #[test]
+    fn accounts_and_their_records_are_bounded() {
+        let feed = VeniceFeed::new(1);
+        let of = |name: &str| feed.latest(&AccountId::parse(name).unwrap());
+        feed.take(&receipt("first"));
+        for _ in 0..RECORDS_MAX {
+            feed.take(&receipt("busy"));
+        }
+        assert_eq!(of("busy").len(), RECORDS_MAX);
+        assert_eq!(of("first").len(), 2);
+        for number in 1..ACCOUNTS_MAX {
+            feed.take(&receipt(&format!("acct_{number}")));
+        }
+        assert!(of("first").is_empty());
+        assert_eq!(of("busy").len(), RECORDS_MAX);
+    }
+}

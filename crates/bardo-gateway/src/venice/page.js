@@ -31,6 +31,7 @@ function facts(status) {
     ["Cost of these calls", money(status.totalCostUsd)],
     ["Calls remembered", String(status.calls)],
     ["Evidence for TEE", status.evidence],
+    ...(status.synthetic ? [["Provider", "simulated"]] : []),
   ];
   at("facts").replaceChildren(...rows.map(([name, value]) => {
     const group = document.createElement("div");
@@ -63,7 +64,7 @@ function remembered(record) {
 function happened(event) {
   return row([
     time(new Date()), event.class || "–", event.modelId, event.privacyTier || "unknown", `${event.latencyMs} ms`,
-    percent(event.cachedTokenRatio), money(event.costUsd), event.failure || "answered",
+    percent(event.cachedTokenRatio), money(event.costUsd), event.failure || event.outcome,
   ]);
 }
 

@@ -70,7 +70,11 @@ impl VeniceRecord {
                 let mut record = Self::begun(receipt, end);
                 match end {
                     AttemptEnd::Answered(_) => record.answered(receipt),
-                    AttemptEnd::Failed { .. } => record.latency_ms = millis(attempt.duration),
+                    AttemptEnd::Failed { .. } => {
+                        // The receipt names the model of the backend that was called last.
+                        record.model = Arc::clone(&attempt.model);
+                        record.latency_ms = millis(attempt.duration);
+                    }
                 }
                 record
             })
@@ -131,6 +135,13 @@ impl VeniceRecord {
         matches!(self.end, AttemptEnd::Answered(_))
     }
 
+    fn outcome(&self) -> Outcome {
+        match self.end {
+            AttemptEnd::Answered(outcome) => outcome,
+            AttemptEnd::Failed { .. } => Outcome::Failed,
+        }
+    }
+
     pub(crate) fn class(&self) -> &str {
         self.class.as_deref().unwrap_or("none")
     }
@@ -166,13 +177,10 @@ impl VeniceRecord {
             "balance_remaining": self.balance,
             "attestation_valid": null,
             "structured_output_valid": self.schema,
+            "outcome": self.outcome().as_str(),
         });
-        match self.end {
-            AttemptEnd::Answered(end) => shown["outcome"] = json!(end.as_str()),
-            AttemptEnd::Failed { class, status } => {
-                shown["outcome"] = json!("failed");
-                shown["failure"] = json!({ "class": class.as_str(), "status": status });
-            }
+        if let AttemptEnd::Failed { class, status } = self.end {
+            shown["failure"] = json!({ "class": class.as_str(), "status": status });
         }
         shown
     }
@@ -213,6 +221,7 @@ impl VeniceRecord {
             "cachedTokenRatio": ratio(self.tokens.cached, self.tokens.input),
             "costUsd": self.cost.map(|cost| cost.to_string()),
             "modelId": &*self.model,
+            "outcome": self.outcome().as_str(),
             "failure": match self.end {
                 AttemptEnd::Failed { class, .. } => Some(class.as_str()),
                 AttemptEnd::Answered(_) => None,

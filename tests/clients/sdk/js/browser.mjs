@@ -242,6 +242,24 @@ const DEEDS = {
     await page.getByRole("heading", { name: "Timeline" }).waitFor();
     await leave(page);
   },
+  async "calls-of-venice-appear-as-they-happen"() {
+    const question = chat("venice/zai-org-glm-5-2", "Who may know?", { bardo: { subsystem: "dream_rem", tick: 7 } });
+    for (const [width, scheme] of [[1440, "light"], [1440, "dark"], [360, "light"], [360, "dark"]]) {
+      const page = await visit("/venice", { width, scheme, base: open.data });
+      await page.keyboard.press("Tab");
+      await page.keyboard.type(open.key);
+      await page.keyboard.press("Enter");
+      await page.getByText("Live.").waitFor();
+      const before = await page.locator("#rows tr").count();
+      await ask(question);
+      await page.waitForFunction((count) => document.querySelectorAll("#rows tr").length > count, before);
+      check(!(await page.content()).includes("Who may know?"), "the page shows the prompt");
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      check(wide <= 0, `the page is ${wide} px wider than the screen`);
+      await accessible(page);
+      await leave(page);
+    }
+  },
   async "an-empty-gateway-says-what-to-do-next"() {
     const page = await visit("/console/login", { base: locked.admin });
     await logIn(page, locked.token);
