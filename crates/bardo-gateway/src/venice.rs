@@ -1,5 +1,5 @@
 //! Facts about the models of Venice: what its list promises, and what the gateway does not verify;
-//! and the latest calls of Venice, by account.
+//! and the latest calls of Venice, which `feed.rs` remembers.
 
 mod feed;
 pub(crate) mod page;

@@ -20,7 +20,7 @@ use crate::terms::IdentityTerms;
 /// The header of a proof.
 pub const AGENT_PROOF: &str = "x-bardo-agent-proof";
 
-/// An HTTP request as a proof has to name it.
+/// The parts of an HTTP request that a proof must match.
 pub struct ProvenRequest<'a> {
     /// Value of the header [`AGENT_PROOF`].
     pub proof: &'a [u8],
@@ -50,7 +50,7 @@ pub enum IdentityRejection {
     /// The registry does not say that the wallet may speak for the agent.
     #[error("the registry gives {0} no authority over this agent")]
     NoAuthority(Address),
-    /// The owner took the delegation back.
+    /// The owner revoked the delegation.
     #[error("the owner has revoked this delegation; ask for another")]
     Revoked,
     /// The chain did not answer.
@@ -69,7 +69,7 @@ impl Seller {
             .ok_or(IdentityRejection::Closed)
     }
 
-    /// Proves a signed request, and uses up its nonce.
+    /// Verifies a signed request, and uses up its nonce.
     ///
     /// # Errors
     /// When the proof is not for this request, not signed by its wallet, or was used before.
@@ -82,7 +82,7 @@ impl Seller {
         Ok(proven)
     }
 
-    /// Proves a signed request. Its nonce is not used up yet.
+    /// Verifies a signed request. Its nonce is not used up yet.
     async fn verified(
         &self,
         request: &ProvenRequest<'_>,
@@ -140,13 +140,13 @@ impl Seller {
         }
     }
 
-    /// The spread of a link, and the name of its tier; `None`: the usual one.
+    /// Name of the tier and spread of a link; `None`: the usual spread.
     #[must_use]
     pub fn discount(&self, link: &AgentLink) -> Option<(&str, BasisPoints)> {
         self.tier(link.score)
     }
 
-    /// The spread of a score, and the name of its tier; `None`: the usual one.
+    /// Name of the tier and spread of a score; `None`: the usual spread.
     fn tier(&self, score: u64) -> Option<(&str, BasisPoints)> {
         let tiers = self.terms.identity.as_ref()?.tiers.iter();
         let reached = tiers.filter(|tier| score >= tier.score);
@@ -170,7 +170,7 @@ impl Seller {
                 registry::is_authorized_or_owner(authority, agent_id),
             ),
         ];
-        // A registry of feedback reverts without reviewers.
+        // The call reverts if the list of reviewers is empty.
         let reviewed = terms.reputation.filter(|_| !terms.reviewers.is_empty());
         if let Some(reputation) = reviewed {
             let call = registry::feedback_summary(agent_id, &terms.reviewers, "", "");

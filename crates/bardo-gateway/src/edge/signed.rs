@@ -1,5 +1,5 @@
-//! Callers who sign each request as an agent of ERC-8004, or by the delegation of its owner, in
-//! place of a key.
+//! Callers without a key: each of their requests is signed by an agent of ERC-8004, or under a
+//! delegation of its owner.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl SignedUse {
         purpose: ProofUse::Inference,
     };
 
-    /// The affairs of the account.
+    /// Actions on the account itself, which only its owner may do.
     pub(super) const fn account(access: Access) -> Self {
         Self {
             access,
@@ -63,7 +63,7 @@ pub(super) fn proof(headers: &HeaderMap) -> Result<&HeaderValue, Problem> {
     }
 }
 
-/// A request as its proof has to name it.
+/// The parts of a request that its proof must match.
 pub(super) fn proven_request<'a>(
     head: &'a http::request::Parts,
     body: &'a [u8],
@@ -91,7 +91,7 @@ impl Edge {
         }
     }
 
-    /// Reads the body of a signed request, and proves its caller.
+    /// Reads the body of a signed request, and verifies its caller.
     pub(super) async fn signed_body(
         &self,
         caller: &Caller,
@@ -100,7 +100,7 @@ impl Edge {
         room: &mut Room,
         how: SignedUse,
     ) -> Result<(Principal, Bytes), Problem> {
-        // Before a stranger's body is read.
+        // A throttled caller is refused before its body is read.
         let sale = self.sale_of_proofs()?;
         self.engine.refuse_throttled(&sale.guest(caller.peer))?;
         let limits = self.policy.load().limits.clone();
@@ -109,7 +109,7 @@ impl Edge {
         Ok((principal, body))
     }
 
-    /// Proves the caller of a signed request, and uses up its nonce.
+    /// Verifies the caller of a signed request, and uses up its nonce.
     pub(super) async fn signed(
         &self,
         caller: &Caller,
@@ -119,10 +119,10 @@ impl Edge {
     ) -> Result<Principal, Problem> {
         let sale = self.sale_of_proofs()?;
         let request = proven_request(head, body)?;
-        // Before the chain is read for it.
+        // The request is counted before the chain is read.
         let guest = sale.guest(caller.peer);
         self.engine.count_request(&guest).await?;
-        // SDKs insist on sending some key; a good one is of another caller.
+        // SDKs always send a key. A valid one names a second caller, so it is refused.
         match self.authenticate(caller, &head.headers, how.access).await {
             Ok(_) => return Err(Problem::two_callers()),
             Err(problem) if !is_guest(&problem, &head.headers) => return Err(problem),
@@ -165,7 +165,7 @@ impl Edge {
             .map_err(|denied| Problem::denied(denied).called_from(denied, caller.peer))?;
         let terms = terms.with_reputation(agent.spread);
         let terms = PayerTerms {
-            // The whole of what a request can cost counts before anything is sent.
+            // The worst case of the cost is held before anything is sent.
             settles_first: terms.settles_first || agent.delegated.is_some(),
             delegated: agent.delegated,
             ..terms

@@ -1,4 +1,4 @@
-//! A facilitator elsewhere, over the gateway's own connections: it takes payments and settles them.
+//! The client of a remote facilitator, which checks payments and settles them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,9 +16,9 @@ use http_body_util::{BodyExt as _, Full, Limited};
 
 use crate::config::PaymentsConfig;
 
-/// Longest time for the answer to a look.
+/// Longest time for the answer of `/verify` and `/supported`.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest time for a settlement. A later one is found on the chain.
+/// Longest time for a settlement. If it comes later, the chain shows it.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(6);
 /// Largest answer that is read, in bytes.
 const ANSWER_MAX: usize = 256 << 10;
@@ -35,7 +35,7 @@ pub(super) struct RemoteFacilitator {
 }
 
 impl RemoteFacilitator {
-    /// The facilitator of the settings; `None` where the gateway settles.
+    /// The facilitator of the settings; `None` where no facilitator is configured.
     ///
     /// # Errors
     /// What is wrong with the settings.
@@ -109,7 +109,7 @@ impl RemoteFacilitator {
     /// Why a payment is refused; `Ok(None)` where it is not.
     ///
     /// # Errors
-    /// When the facilitator says nothing of it.
+    /// When the facilitator gives no usable answer.
     pub(super) async fn refusal(&self, request: &str) -> Result<Option<String>, String> {
         let body = Bytes::copy_from_slice(request.as_bytes());
         let answer = self.call(Method::POST, "/verify", body, LOOK_TIMEOUT).await;

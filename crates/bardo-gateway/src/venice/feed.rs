@@ -19,7 +19,7 @@ use crate::events::Feed;
 
 /// Records of an account that are remembered.
 pub(crate) const RECORDS_MAX: usize = 500;
-/// RecordsByAccount whose records are remembered; the one that called Venice longest ago is forgotten.
+/// Accounts whose records are remembered; the one that called Venice longest ago is forgotten.
 const ACCOUNTS_MAX: usize = 256;
 /// Records that can wait for the slowest reader of a stream.
 const BACKLOG: usize = 1_024;

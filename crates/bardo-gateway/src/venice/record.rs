@@ -154,7 +154,7 @@ impl VeniceRecord {
         self.cost
     }
 
-    /// CallTokens of the prompt, and those of them that Venice read from its cache.
+    /// Tokens of the prompt, and those of them that Venice read from its cache.
     pub(crate) fn prompt(&self) -> (u64, u64) {
         (self.tokens.input, self.tokens.cached)
     }

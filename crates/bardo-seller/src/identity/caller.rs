@@ -9,7 +9,7 @@ use bardo_x402::identity::{DelegatedSpend, ProvenAgent};
 use super::{IdentityRejection, ProvenRequest};
 use crate::admit::Seller;
 
-/// The state of a delegation that was taken back.
+/// The state of a revoked delegation.
 const REVOKED: &str = "revoked";
 /// First part of the state of a delegation that was used; its account follows.
 const OF_ACCOUNT: &str = "account:";
@@ -19,7 +19,7 @@ const OF_ACCOUNT: &str = "account:";
 pub enum ProofUse {
     /// Inference, which a delegation allows.
     Inference,
-    /// The affairs of the account, which are its owner's own.
+    /// Actions on the account itself, which only its owner may do.
     Account,
 }
 
@@ -42,8 +42,8 @@ impl Seller {
     ///
     /// # Errors
     /// When the proof is not for this request, its signer has no authority over the agent now, its
-    /// delegation was revoked or is for something else, or it was used before; or when nobody
-    /// answers.
+    /// delegation was revoked or is for something else, or it was used before; or when the
+    /// chain or the store does not answer.
     pub async fn agent(
         &self,
         request: &ProvenRequest<'_>,
@@ -70,7 +70,7 @@ impl Seller {
         })
     }
 
-    /// Takes a delegation back, for all gateways that share the store. A delegation that nobody has
+    /// Revokes a delegation, for all gateways that share the store. A delegation that nobody has
     /// used yet can be revoked too.
     ///
     /// # Errors
@@ -99,8 +99,8 @@ impl Seller {
         }
     }
 
-    /// The account that the signer of a request, or of its delegation, speaks for: the one that is
-    /// linked with this agent and was proven by a key, else the one of the wallet.
+    /// The account that the signer of a request, or of its delegation, speaks for: the account of
+    /// the key that the agent is linked by, else that of the wallet.
     async fn account_of(
         &self,
         proven: &ProvenAgent,
@@ -116,7 +116,7 @@ impl Seller {
     }
 
     /// The limit of a delegation that was not revoked. Its spending is counted in the account that
-    /// it was used for first, so a new link of its owner does not begin it anew.
+    /// it was used for first, so a link with another account does not reset the count.
     async fn delegated(
         &self,
         owner: Address,
@@ -140,7 +140,7 @@ impl Seller {
                 }
             }
         }
-        // Stores count up to the largest signed number.
+        // Stores keep amounts as signed numbers of 64 bits.
         let most = u64::try_from(spend.max_spend).unwrap_or(u64::MAX);
         let most = MicroUsd::new(most.min(i64::MAX.unsigned_abs()));
         Ok(DelegatedSpending { counted_as, most })

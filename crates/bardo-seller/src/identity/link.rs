@@ -12,7 +12,7 @@ use crate::admit::Seller;
 
 /// Milliseconds after which a link is checked again.
 const CHECK_MS: u64 = 3_600_000;
-/// Milliseconds for which a link holds that cannot be checked.
+/// Milliseconds for which a link stays valid while the registry cannot be read.
 const HOLDS_MS: u64 = 24 * 3_600_000;
 
 /// A wallet that speaks for an agent, as the registry said when it was checked last.
@@ -27,7 +27,8 @@ pub struct AgentLink {
     /// The account on which payments of the wallet are booked; `None`: its own.
     pub account: Option<AccountId>,
     /// The key that proved the account. Requests that the wallet signs draw on the account within
-    /// the limits of this key, as long as it is good; `None`: they do not.
+    /// the limits of this key, as long as it is good. `None`: they
+    /// draw on the account of the wallet.
     pub key: Option<KeyId>,
     /// Unix milliseconds of the last check.
     pub checked_at_ms: u64,
@@ -66,9 +67,8 @@ impl AgentLink {
 }
 
 impl Seller {
-    /// Links a wallet with the agent that it speaks for by itself: its payments get the discount of
-    /// the agent's reputation, and are booked on the account of the owner, if one is named, who may
-    /// have proven it by a key.
+    /// Links a wallet with its agent. Its payments get the discount of the agent's reputation. If
+    /// `owner` is given, they are booked on that account; the key, if there is one, proved it.
     ///
     /// # Errors
     /// When the registry gives the wallet no authority, or nobody answers.
@@ -122,7 +122,7 @@ impl Seller {
                 self.put_link(wallet, None).await?;
                 Ok(None)
             }
-            // A registry that does not answer takes nothing away, for a while.
+            // If the registry does not answer, the link stays valid for a day.
             Err(_) => Ok((age < HOLDS_MS).then_some(link)),
         }
     }

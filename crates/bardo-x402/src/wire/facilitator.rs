@@ -1,6 +1,6 @@
 //! The bodies between a seller and a facilitator elsewhere: `/verify`, `/settle`, `/supported`.
 //!
-//! The answer to `/settle` is a [`SettlementReceipt`](super::SettlementReceipt). The status of the
+//! The answer to `/settle` is a [`SettlementReceipt`]. The status of the
 //! HTTP answer says nothing: a refusal may come with 200.
 
 use alloy_primitives::Address;
