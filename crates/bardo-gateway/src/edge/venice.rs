@@ -74,10 +74,10 @@ impl Edge {
         let mut shown = venice::status(roster);
         let is_configured = shown["configured"] == true;
         let is_refused = self.venice.is_key_refused();
-        shown["keyStatus"] = match (is_configured, is_refused) {
-            (false, _) => Value::Null,
-            (true, true) => json!("expired"),
-            (true, false) => json!("active"),
+        shown["keyStatus"] = match is_refused.filter(|_| is_configured) {
+            None => Value::Null,
+            Some(true) => json!("expired"),
+            Some(false) => json!("active"),
         };
         if snapshot.sandbox {
             shown["synthetic"] = json!(true);

@@ -21,8 +21,10 @@ use crate::events::Feed;
 pub(crate) const RECORDS_MAX: usize = 500;
 /// Accounts whose records are remembered; the one that called Venice longest ago is forgotten.
 const ACCOUNTS_MAX: usize = 256;
-/// Records that can wait for the slowest reader of a stream.
+/// Records of all accounts that can wait for the slowest reader of a stream.
 const BACKLOG: usize = 1_024;
+/// A stream ends after this time, so that a key that was revoked reads no longer than this.
+const STREAM_MAX: Duration = Duration::from_secs(15 * 60);
 /// Time between two events `cache-stats`.
 const STATS_EVERY: Duration = Duration::from_secs(30);
 
@@ -37,9 +39,22 @@ pub(crate) struct VeniceFeed {
 
 #[derive(Default)]
 struct RecordsByAccount {
+    /// Records that were remembered so far.
+    count: u64,
+    /// Whether Venice refused the gateway's own key; `None` before it answered for the first time.
+    is_key_refused: Option<bool>,
+    accounts: HashMap<AccountId, AccountRecords>,
+}
+
+/// The latest records of an account. Their numbers count its calls alone, so they tell nothing of
+/// other accounts.
+#[derive(Default)]
+struct AccountRecords {
+    /// Number of its latest record.
     last: u64,
-    is_key_refused: bool,
-    records: HashMap<AccountId, VecDeque<Arc<VeniceRecord>>>,
+    /// The count of all records when its latest one came.
+    at: u64,
+    records: VecDeque<Arc<VeniceRecord>>,
 }
 
 impl VeniceFeed {
@@ -67,13 +82,16 @@ impl VeniceFeed {
     /// The records of an account, newest first.
     pub(crate) fn latest(&self, account: &AccountId) -> Vec<Arc<VeniceRecord>> {
         let accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
-        let records = accounts.records.get(account);
-        let newest_first = records.into_iter().flat_map(|records| records.iter().rev());
+        let known = accounts.accounts.get(account);
+        let newest_first = known
+            .into_iter()
+            .flat_map(|known| known.records.iter().rev());
         newest_first.cloned().collect()
     }
 
-    /// Whether Venice refused the gateway's own key when it was called last.
-    pub(crate) fn is_key_refused(&self) -> bool {
+    /// Whether Venice refused the gateway's own key when it answered last; `None` where it never
+    /// did.
+    pub(crate) fn is_key_refused(&self) -> Option<bool> {
         let accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         accounts.is_key_refused
     }
@@ -91,8 +109,10 @@ impl VeniceFeed {
         last_id: Option<&str>,
         heartbeat: Duration,
     ) -> Feed {
+        let seen = self.seen(&account, last_id);
         let receiver = self.told.subscribe();
-        let missed = last_id.map_or_else(VecDeque::new, |id| self.missed(&account, id));
+        let missed = self.behind(&account, seen);
+        let now = Instant::now();
         let reader = StreamReader {
             feed: Arc::clone(self),
             closed: self.closed.subscribe(),
@@ -100,9 +120,10 @@ impl VeniceFeed {
             account,
             receiver,
             missed,
-            seen: 0,
+            seen,
             is_greeted: false,
-            next_stats: Instant::now() + STATS_EVERY,
+            next_stats: now + STATS_EVERY,
+            ends_at: now + STREAM_MAX,
             heartbeat,
         };
         Feed::of(futures_util::stream::unfold(
@@ -111,13 +132,24 @@ impl VeniceFeed {
         ))
     }
 
-    /// The remembered records behind an id, oldest first; all of them where another process gave it.
-    fn missed(&self, account: &AccountId, last_id: &str) -> VecDeque<Arc<VeniceRecord>> {
-        let seen = last_id.split_once('-').and_then(|(process, number)| {
+    /// Number of the last record that a reader has seen: the newest one without an id, none where
+    /// another process gave the id.
+    fn seen(&self, account: &AccountId, last_id: Option<&str>) -> u64 {
+        let latest = self.latest(account);
+        let newest = latest.first().map_or(0, |record| record.number);
+        let Some(id) = last_id else {
+            return newest;
+        };
+        let number = id.split_once('-').and_then(|(process, number)| {
             let is_ours = process.parse() == Ok(self.process);
             is_ours.then(|| number.parse().ok()).flatten()
         });
-        let seen = seen.unwrap_or(0);
+        // The numbers of an account that was forgotten begin anew.
+        number.filter(|seen| *seen <= newest).unwrap_or(0)
+    }
+
+    /// The remembered records behind a number, oldest first.
+    fn behind(&self, account: &AccountId, seen: u64) -> VecDeque<Arc<VeniceRecord>> {
         let all = self.latest(account).into_iter().rev();
         all.filter(|record| record.number > seen).collect()
     }
@@ -129,26 +161,24 @@ impl VeniceFeed {
 
 impl RecordsByAccount {
     fn remember(&mut self, mut record: VeniceRecord) -> Arc<VeniceRecord> {
-        self.last += 1;
-        record.number = self.last;
-        self.is_key_refused = record.is_key_refused();
-        let record = Arc::new(record);
-        let is_new = !self.records.contains_key(&record.account);
-        if is_new && self.records.len() >= ACCOUNTS_MAX {
-            let newest =
-                |records: &VecDeque<Arc<VeniceRecord>>| records.back().map(|one| one.number);
-            let oldest = self
-                .records
-                .iter()
-                .min_by_key(|(_, records)| newest(records));
+        self.count += 1;
+        if record.is_answered() || record.is_key_refused() {
+            self.is_key_refused = Some(record.is_key_refused());
+        }
+        if !self.accounts.contains_key(&record.account) && self.accounts.len() >= ACCOUNTS_MAX {
+            let oldest = self.accounts.iter().min_by_key(|(_, known)| known.at);
             let oldest = oldest.map(|(account, _)| account.clone());
-            oldest.and_then(|account| self.records.remove(&account));
+            oldest.and_then(|account| self.accounts.remove(&account));
         }
-        let records = self.records.entry(record.account.clone()).or_default();
-        if records.len() >= RECORDS_MAX {
-            records.pop_front();
+        let known = self.accounts.entry(record.account.clone()).or_default();
+        known.last += 1;
+        known.at = self.count;
+        record.number = known.last;
+        let record = Arc::new(record);
+        if known.records.len() >= RECORDS_MAX {
+            known.records.pop_front();
         }
-        records.push_back(Arc::clone(&record));
+        known.records.push_back(Arc::clone(&record));
         record
     }
 }
@@ -165,6 +195,7 @@ struct StreamReader {
     seen: u64,
     is_greeted: bool,
     next_stats: Instant,
+    ends_at: Instant,
     heartbeat: Duration,
 }
 
@@ -174,18 +205,19 @@ impl StreamReader {
             self.is_greeted = true;
             return Some(Bytes::from_static(b": connected\n\n"));
         }
-        if let Some(record) = self.missed.pop_front() {
-            return Some(self.show(&record));
-        }
+        let silent_until = Instant::now() + self.heartbeat;
         loop {
-            let silent_until = Instant::now() + self.heartbeat;
-            let until = silent_until.min(self.next_stats);
+            if let Some(record) = self.missed.pop_front() {
+                return Some(self.show(&record));
+            }
+            let until = silent_until.min(self.next_stats).min(self.ends_at);
             let received = tokio::select! {
                 biased;
                 received = tokio::time::timeout_at(until, self.receiver.recv()) => received,
                 _ = self.closed.wait_for(|closed| *closed) => return None,
             };
             return Some(match received {
+                Err(_) if until == self.ends_at => return None,
                 Err(_) if until == self.next_stats => {
                     self.next_stats += STATS_EVERY;
                     let stats = summary::cache_rates(&self.feed.latest(&self.account));
@@ -196,12 +228,25 @@ impl StreamReader {
                     continue;
                 }
                 Ok(Ok(record)) => self.show(&record),
-                Ok(Err(RecvError::Lagged(lost))) => {
-                    event("lost", &serde_json::json!({ "lost": lost }))
-                }
+                // Most of them are other accounts'; its own are remembered, but for the oldest.
+                Ok(Err(RecvError::Lagged(_))) => match self.catch_up() {
+                    0 => continue,
+                    lost => event("lost", &serde_json::json!({ "lost": lost })),
+                },
                 Ok(Err(RecvError::Closed)) => return None,
             });
         }
+    }
+
+    /// Takes the records that the reader was too slow for from memory. Answers how many of them are
+    /// forgotten.
+    fn catch_up(&mut self) -> u64 {
+        self.missed = self.feed.behind(&self.account, self.seen);
+        let next = self
+            .missed
+            .front()
+            .map_or(self.seen + 1, |record| record.number);
+        next - self.seen - 1
     }
 
     /// The events of a record. The last one carries its id, so that a reader that was cut off in
@@ -253,6 +298,25 @@ mod tests {
         assert_eq!(shown[0]["cached_tokens_ratio"], 0.9);
         assert_eq!(shown[1]["failure"]["status"], 429);
         assert!(feed.latest(&sample().account).is_empty());
+    }
+
+    #[test]
+    fn numbers_count_the_calls_of_one_account() {
+        let feed = VeniceFeed::new(1);
+        for account in ["a", "b", "a"] {
+            feed.take(&receipt(account));
+        }
+        let of = |name: &str| AccountId::parse(name).unwrap();
+        let numbers = |name: &str, id: &str| -> Vec<u64> {
+            let missed = feed.behind(&of(name), feed.seen(&of(name), Some(id)));
+            missed.iter().map(|record| record.number).collect()
+        };
+        assert_eq!(numbers("a", "1-2"), [3, 4]);
+        assert_eq!(numbers("b", "1-1"), [2]);
+        // Ids of another process, and of an account that was forgotten meanwhile.
+        assert_eq!(numbers("b", "9-1"), [1, 2]);
+        assert_eq!(numbers("b", "1-77"), [1, 2]);
+        assert_eq!(feed.seen(&of("a"), None), 4);
     }
 
     #[test]

@@ -24,11 +24,11 @@ const shares = (all) => Object.entries(all).map(([name, part]) => `${name} ${per
 
 function facts(status) {
   const rows = [
-    ["Key at Venice", status.keyStatus || "none"],
+    ["Key at Venice", status.keyStatus || (status.configured ? "not used yet" : "none")],
     ["Latest model", status.activeModel || "–"],
     ["Privacy of the calls", shares(status.privacyTierDistribution)],
     ["From Venice's cache", shares(status.cacheHitRates)],
-    ["Cost of these calls", money(status.totalCostUsd)],
+    ["Cost of these calls", `${status.callsWithUnknownCost ? "at least " : ""}${money(status.totalCostUsd)}`],
     ["Calls remembered", String(status.calls)],
     ["Evidence for TEE", status.evidence],
     ...(status.synthetic ? [["Provider", "simulated"]] : []),

@@ -17,7 +17,7 @@ const BACKEND: &str = "venice";
 /// An attempt at Venice that ended, answered or not.
 #[derive(Debug)]
 pub(crate) struct VeniceRecord {
-    /// Its number in this process, from 1.
+    /// Its number among the remembered calls of its account, from 1.
     pub(crate) number: u64,
     pub(crate) account: AccountId,
     at_ms: u64,
@@ -29,7 +29,8 @@ pub(crate) struct VeniceRecord {
     class: Option<Arc<str>>,
     pub(crate) model: Arc<str>,
     latency_ms: u64,
-    tokens: CallTokens,
+    /// `None` where Venice reported no usage.
+    tokens: Option<CallTokens>,
     /// In decimal USD; `None` where it is unknown.
     cost: Option<MicroUsd>,
     balance: Option<String>,
@@ -96,7 +97,7 @@ impl VeniceRecord {
             class: row.or_else(|| receipt.subsystem.clone()),
             model: Arc::clone(&receipt.model),
             latency_ms: 0,
-            tokens: CallTokens::default(),
+            tokens: None,
             cost: None,
             balance: None,
             schema: None,
@@ -108,11 +109,7 @@ impl VeniceRecord {
         let routing = receipt.routing.as_deref();
         let schema = routing.and_then(|routing| routing.schema.as_ref());
         self.latency_ms = millis(receipt.timings.total);
-        self.tokens = receipt
-            .usage
-            .as_ref()
-            .map(CallTokens::of)
-            .unwrap_or_default();
+        self.tokens = receipt.usage.as_ref().map(CallTokens::of);
         self.cost = receipt.cost();
         self.balance = receipt.amounts.balance.map(|balance| balance.to_string());
         self.ray.clone_from(&receipt.upstream_request_id);
@@ -133,6 +130,11 @@ impl VeniceRecord {
     /// Whether Venice answered.
     pub(crate) fn is_answered(&self) -> bool {
         matches!(self.end, AttemptEnd::Answered(_))
+    }
+
+    fn cached_ratio(&self) -> Option<f64> {
+        let (input, cached) = self.prompt();
+        ratio(cached, input)
     }
 
     fn outcome(&self) -> Outcome {
@@ -156,7 +158,8 @@ impl VeniceRecord {
 
     /// Tokens of the prompt, and those of them that Venice read from its cache.
     pub(crate) fn prompt(&self) -> (u64, u64) {
-        (self.tokens.input, self.tokens.cached)
+        let tokens = self.tokens.unwrap_or_default();
+        (tokens.input, tokens.cached)
     }
 
     /// The record as `GET /venice/telemetry` shows it.
@@ -170,9 +173,9 @@ impl VeniceRecord {
             "privacy_tier": tier,
             "cf_ray": self.ray.as_deref(),
             "latency_ms": self.latency_ms,
-            "cached_tokens_ratio": ratio(self.tokens.cached, self.tokens.input),
-            "input_tokens": self.tokens.input,
-            "output_tokens": self.tokens.output,
+            "cached_tokens_ratio": self.cached_ratio(),
+            "input_tokens": self.tokens.map(|tokens| tokens.input),
+            "output_tokens": self.tokens.map(|tokens| tokens.output),
             "cost_estimate_usdc": self.cost.map(|cost| cost.to_string()),
             "balance_remaining": self.balance,
             "attestation_valid": null,
@@ -218,7 +221,7 @@ impl VeniceRecord {
             "class": self.class.as_deref(),
             "privacyTier": tier,
             "latencyMs": self.latency_ms,
-            "cachedTokenRatio": ratio(self.tokens.cached, self.tokens.input),
+            "cachedTokenRatio": self.cached_ratio(),
             "costUsd": self.cost.map(|cost| cost.to_string()),
             "modelId": &*self.model,
             "outcome": self.outcome().as_str(),

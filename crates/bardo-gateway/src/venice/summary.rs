@@ -23,6 +23,7 @@ pub(crate) fn status(records: &[Arc<VeniceRecord>], roster: &Roster) -> Map<Stri
         "cacheHitRates": cache_rates(records),
         "budget": budgets(records),
         "totalCostUsd": total(spent).to_string(),
+        "callsWithUnknownCost": answered().filter(|record| record.cost().is_none()).count(),
         "lastTickId": records.iter().find_map(|record| record.tick()),
         "calls": records.len(),
     });

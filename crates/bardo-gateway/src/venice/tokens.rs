@@ -9,8 +9,10 @@ use bardo_types::ids::AccountId;
 
 /// Time in which a token opens a stream.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(60);
-/// Tokens that wait to be used.
-const WAITING_MAX: usize = 1_024;
+/// Tokens of an account that wait to be used; another one takes the place of the oldest.
+const WAITING_MAX: usize = 8;
+/// Tokens of all accounts that wait to be used.
+const ALL_WAITING_MAX: usize = 65_536;
 
 /// The tokens that wait to be used, by their text.
 #[derive(Default)]
@@ -29,8 +31,14 @@ impl StreamTokens {
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|_, token| token.until > now);
-        if waiting.len() >= WAITING_MAX {
+        if waiting.len() >= ALL_WAITING_MAX {
             return None;
+        }
+        let own = || waiting.iter().filter(|(_, token)| token.account == account);
+        if own().count() >= WAITING_MAX {
+            let oldest = own().min_by_key(|(_, token)| token.until);
+            let oldest = oldest.map(|(text, _)| text.clone());
+            oldest.and_then(|text| waiting.remove(&text));
         }
         let until = now + LIFETIME;
         waiting.insert(token.clone(), WaitingToken { account, until });
@@ -62,11 +70,16 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_wait_are_bounded_and_make_room_as_they_expire() {
+    fn an_account_has_a_few_tokens_at_once_and_takes_none_from_others() {
         let (tokens, now) = (StreamTokens::default(), Instant::now());
-        let issue = |at| tokens.issue(AccountId::parse("acct_1").unwrap(), at);
-        assert!((0..WAITING_MAX).all(|_| issue(now).is_some()));
-        assert_eq!(issue(now), None);
-        assert!(issue(now + LIFETIME).is_some());
+        let account = |name: &str| AccountId::parse(name).unwrap();
+        let other = tokens.issue(account("acct_2"), now).unwrap();
+        let first = tokens.issue(account("acct_1"), now).unwrap();
+        let later = now + Duration::from_secs(1);
+        for _ in 0..WAITING_MAX {
+            assert!(tokens.issue(account("acct_1"), later).is_some());
+        }
+        assert_eq!(tokens.redeem(&first, later), None);
+        assert_eq!(tokens.redeem(&other, later), Some(account("acct_2")));
     }
 }
