@@ -381,10 +381,10 @@ fn refused(
 
 impl EngineError {
     /// This error, with the reserved part of a cap that has no room for the request. A delegate
-    /// sees no more of a balance than its delegation allows.
+    /// sees nothing of the balance that it spends from.
     fn of(mut self, terms: &PayerTerms, call: &Call) -> Self {
-        if let (Self::Funds { available, .. }, Some(delegated)) = (&mut self, &terms.delegated) {
-            *available = delegated.most.min(*available);
+        if let (Self::Funds { available, .. }, Some(_)) = (&mut self, &terms.delegated) {
+            *available = MicroUsd::ZERO;
         }
         if let Self::Budget {
             scope,

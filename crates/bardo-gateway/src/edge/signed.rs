@@ -7,12 +7,14 @@ use bardo_access::{KeyState, PayerTerms};
 use bardo_engine::{Payer, Principal};
 use bardo_seller::{AGENT_PROOF, AgentCaller, IdentityRejection, ProofUse, ProvenRequest};
 use bardo_types::clock::{Clock as _, SystemClock};
+use bardo_x402::identity::AgentProof;
 use bytes::Bytes;
 use http::header::{HeaderMap, HeaderValue};
 use hyper::body::Incoming;
 
 use super::sale::is_guest;
 use super::{Caller, Edge};
+use crate::account::caps;
 use crate::auth::{Access, check_terms};
 use crate::body::{self, Room};
 use crate::error::Problem;
@@ -100,11 +102,17 @@ impl Edge {
         room: &mut Room,
         how: SignedUse,
     ) -> Result<(Principal, Bytes), Problem> {
-        // A throttled caller is refused before its body is read.
+        // A throttled caller, and one whose proof cannot be read, is refused before its body is read.
         let sale = self.sale_of_proofs()?;
         self.engine.refuse_throttled(&sale.guest(caller.peer))?;
+        AgentProof::from_header(proof(&head.headers)?.as_bytes())
+            .map_err(|error| Problem::identity(&IdentityRejection::Malformed(error.to_string())))?;
         let limits = self.policy.load().limits.clone();
-        let body = body::read(&head.headers, body, limits.max_body, &limits, room).await?;
+        let most = match how.purpose {
+            ProofUse::Inference => limits.max_body,
+            ProofUse::Account => caps::BODY_MAX,
+        };
+        let body = body::read(&head.headers, body, most, &limits, room).await?;
         let principal = self.signed(caller, head, &body, how).await?;
         Ok((principal, body))
     }
