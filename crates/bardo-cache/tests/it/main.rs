@@ -4,6 +4,9 @@
 #![cfg(test)]
 
 mod fixtures;
+mod guard_classes;
+mod guard_clauses;
+mod guard_pairs;
 mod isolation;
 mod keys;
 mod members;

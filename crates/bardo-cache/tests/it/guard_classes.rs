@@ -1,22 +1,6 @@
 //! Classes of near-misses that the guard separates: each pair differs in one small word or form.
 
-use bardo_cache::guard::difference;
-
-#[track_caller]
-fn separate(pairs: &[(&str, &str)]) {
-    for (one, other) in pairs {
-        assert!(difference(one, other).is_some(), "{one} | {other}");
-        assert!(difference(other, one).is_some(), "{other} | {one}");
-    }
-}
-
-#[track_caller]
-fn join(pairs: &[(&str, &str)]) {
-    for (one, other) in pairs {
-        assert_eq!(difference(one, other), None, "{one} | {other}");
-        assert_eq!(difference(other, one), None, "{other} | {one}");
-    }
-}
+use crate::guard_pairs::{join, separate};
 
 #[test]
 fn tense_separates_without_an_auxiliary_too() {

@@ -3,21 +3,7 @@
 use bardo_cache::guard::{Mismatch, difference};
 use proptest::prelude::*;
 
-#[track_caller]
-fn separate(pairs: &[(&str, &str)]) {
-    for (one, other) in pairs {
-        assert!(difference(one, other).is_some(), "{one} | {other}");
-        assert!(difference(other, one).is_some(), "{other} | {one}");
-    }
-}
-
-#[track_caller]
-fn join(pairs: &[(&str, &str)]) {
-    for (one, other) in pairs {
-        assert_eq!(difference(one, other), None, "{one} | {other}");
-        assert_eq!(difference(other, one), None, "{other} | {one}");
-    }
-}
+use crate::guard_pairs::{join, separate};
 
 #[test]
 fn clauses_of_one_meaning_join_and_their_neighbours_do_not() {
