@@ -1,7 +1,7 @@
 //! Signed requests of wallets: a key for a wallet, the link with its agent (ERC-8004), and the
 //! revocation of a delegation.
 
-use bardo_access::{KeyState, Scopes};
+use bardo_access::{KeyRecord, KeyState, Scopes};
 use bardo_engine::{Payer, Principal};
 use bardo_ledger::claims::WalletId;
 use bardo_types::clock::{Clock as _, SystemClock};
@@ -71,11 +71,12 @@ impl Edge {
         let found = self.operator.keys.find(&key).await;
         let found = found.map_err(|error| Problem::store_unavailable(&error))?;
         let now_ms = SystemClock.now_ms();
-        let good = found.filter(|record| record.state(now_ms) == KeyState::Active);
+        let good = found
+            .filter(|record| record.state(now_ms) == KeyState::Active && record.account == account);
         let record = good.ok_or_else(Problem::link_without_key)?;
-        if record.scopes != Scopes::default() || record.tier.is_some() {
-            let message = "the wallet is linked by a key with limits, and this one would have none; ask the operator for \
-                           a key";
+        if !is_plain(&record) {
+            let message = "the wallet is linked by a key with limits, a tier, a spread or an end, and this one would have \
+                           none; ask the operator for a key";
             return Err(Problem::bad_identity(message.to_owned()));
         }
         Ok(account)
@@ -156,6 +157,18 @@ impl Edge {
     }
 }
 
+/// Whether a key has nothing that a key without terms would lack.
+fn is_plain(record: &KeyRecord) -> bool {
+    let KeyRecord {
+        scopes,
+        tier,
+        spread,
+        expires_at_ms,
+        ..
+    } = record;
+    *scopes == Scopes::default() && tier.is_none() && spread.is_none() && expires_at_ms.is_none()
+}
+
 /// The account of a caller, with the key that proved it.
 fn proven_by(own: Principal) -> (AccountId, Option<KeyId>) {
     let key = match &own.payer {
@@ -176,4 +189,45 @@ fn delegation_nonce(body: &[u8]) -> Result<B256, Problem> {
             "`nonce` must be the one of the delegation: {\"nonce\": \"0x…\"}, 64 hex digits";
         Problem::bad_delegation(message.to_owned())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use bardo_access::{KeyKind, KeyTier};
+    use bardo_types::money::BasisPoints;
+
+    use super::*;
+
+    /// A change of a key.
+    type Change = fn(&mut KeyRecord);
+
+    #[test]
+    fn a_key_with_any_term_of_its_own_is_not_plain() {
+        let plain = KeyRecord {
+            id: KeyId::parse("k").expect("an id"),
+            account: AccountId::parse("a").expect("an id"),
+            kind: KeyKind::Spend,
+            name: String::new(),
+            hash: String::new(),
+            scopes: Scopes::default(),
+            tier: None,
+            spread: None,
+            created_at_ms: 0,
+            expires_at_ms: None,
+            revoked_at_ms: None,
+            replaces: None,
+        };
+        assert!(is_plain(&plain));
+        let changes: [Change; 4] = [
+            |key| key.scopes.requests_per_minute = Some(1),
+            |key| key.tier = KeyTier::named("free"),
+            |key| key.spread = BasisPoints::new(0),
+            |key| key.expires_at_ms = Some(u64::MAX),
+        ];
+        for (number, change) in changes.iter().enumerate() {
+            let mut key = plain.clone();
+            change(&mut key);
+            assert!(!is_plain(&key), "{number}");
+        }
+    }
 }

@@ -405,6 +405,13 @@ fn a_linked_agent_draws_on_the_account_of_the_key_for_as_long_as_the_key_is_good
     let answer = gateway.send(&proven("/v1/keys", "{}", |_| {}));
     assert_eq!(answer.status(), 200, "{}", answer.text());
     assert_eq!(answer.json()["account"], second["account"]);
+    // A key that ends gives none that does not.
+    let body = json!({ "deposit_usd": "5", "expires": "1h" });
+    let ending = Request::json("/admin/keys", &body).send(gateway.admin);
+    assert_eq!(link(gateway, &ending.json()).status(), 200);
+    let answer = gateway.send(&proven("/v1/keys", "{}", |_| {}));
+    refused(&answer, 400, "invalid_request");
+    assert_eq!(link(gateway, &second).status(), 200);
     // A revoked key takes the link with it.
     let id = second["id"].as_str().expect("an id");
     let revoked = Request::post(&format!("/admin/keys/{id}/revoke"), "").send(gateway.admin);
