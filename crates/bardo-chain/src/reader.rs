@@ -294,7 +294,10 @@ impl ChainReader {
 }
 
 /// An answer as endpoints are compared by: texts of errors differ between them.
-type ComparedAnswer = Result<Value, Option<Vec<u8>>>;
+type ComparedAnswer = Result<Value, ComparedRefusal>;
+
+/// Whether a call reverted, and the data of the revert.
+type ComparedRefusal = (bool, Option<Vec<u8>>);
 
 /// Whether an endpoint only lacks what others have: it is a block behind.
 fn lags(other: &[ComparedAnswer], told: &[ComparedAnswer]) -> bool {
@@ -305,7 +308,7 @@ fn lags(other: &[ComparedAnswer], told: &[ComparedAnswer]) -> bool {
 fn compared((call, answer): (&RpcCall, &RpcAnswer)) -> ComparedAnswer {
     match answer {
         Ok(value) => Ok((call.compared)(value)),
-        Err(refusal) => Err(refusal.data.clone()),
+        Err(refusal) => Err((refusal.is_revert(), refusal.data.clone())),
     }
 }
 

@@ -65,6 +65,16 @@ pub(crate) struct RpcRefusal {
     pub(crate) data: Option<Vec<u8>>,
 }
 
+impl RpcRefusal {
+    /// Whether the call was carried out and reverted. Every other error, as of an endpoint that
+    /// limits requests, says nothing about the call.
+    pub(crate) fn is_revert(&self) -> bool {
+        let has_data = self.data.as_ref().is_some_and(|data| !data.is_empty());
+        let message = self.message.to_ascii_lowercase();
+        self.code == REVERTED || has_data || message.contains("execution reverted")
+    }
+}
+
 /// Why a batch has no answers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RpcFailure {
@@ -74,6 +84,8 @@ pub(crate) enum RpcFailure {
     Nonsense(String),
 }
 
+/// The code of a call that reverted.
+const REVERTED: i64 = 3;
 /// The longest text of an endpoint that is kept.
 const MESSAGE: usize = 200;
 
@@ -157,6 +169,31 @@ mod tests {
             data: Some(vec![1]),
         };
         assert_eq!(read, Ok(vec![Ok(json!("0x5")), Err(reverted)]));
+    }
+
+    #[test]
+    fn only_a_call_that_was_carried_out_reverts() {
+        for (error, expected) in [
+            (r#"{"code":3,"message":"x"}"#, true),
+            (r#"{"code":3,"message":"x","data":"0x"}"#, true),
+            (r#"{"code":-32000,"message":"x","data":"0x01"}"#, true),
+            (
+                r#"{"code":-32000,"message":"x","data":{"data":"0x01"}}"#,
+                true,
+            ),
+            (r#"{"code":-32000,"message":"Execution reverted"}"#, true),
+            (r#"{"code":-32000,"message":"header not found"}"#, false),
+            (r#"{"code":-32005,"message":"limit exceeded"}"#, false),
+            (r#"{"code":-32005,"message":"limit","data":"0x"}"#, false),
+            (
+                r#"{"code":-32603,"message":"","data":{"see":"docs"}}"#,
+                false,
+            ),
+        ] {
+            let read = answers(&format!(r#"[{{"id":1,"error":{error}}}]"#), 1);
+            let refused = read.expect("a batch").remove(0).expect_err("an error");
+            assert_eq!(refused.is_revert(), expected, "{error}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use bardo_x402::evm::{Address, SigningAccount, U256, calls};
 use serde_json::{Value, json};
 
 use crate::hex;
-use crate::reader::{ChainReader, ReadError};
+use crate::reader::{AgreedAnswer, ChainReader, ReadError};
 use crate::rpc::RpcCall;
 
 impl ChainReader {
@@ -41,7 +41,7 @@ impl ChainReader {
     /// What contracts return to calls at one block; `None` for a call that reverts.
     ///
     /// # Errors
-    /// When too few endpoints agree.
+    /// When too few endpoints agree, or a call has an error that is no revert.
     pub async fn views(
         &self,
         calls: &[(Address, Vec<u8>)],
@@ -52,10 +52,7 @@ impl ChainReader {
             .map(|(to, data)| Self::view(to.0.0, data, &block))
             .collect();
         let answers = self.agreed(&batch).await?;
-        let answers = answers.into_iter();
-        Ok(answers
-            .map(|answer| answer.ok().as_ref().and_then(hex::bytes))
-            .collect())
+        answers.into_iter().map(returned).collect()
     }
 
     /// The balance of an account, in wei.
@@ -91,5 +88,17 @@ impl ChainReader {
             1 => json!("latest"),
             _ => json!(hex::of_number(self.head().await?.number)),
         })
+    }
+}
+
+/// What a call returned; `None` where it reverted.
+fn returned(answer: AgreedAnswer) -> Result<Option<Vec<u8>>, ReadError> {
+    match answer {
+        Ok(value) => match hex::bytes(&value) {
+            Some(bytes) => Ok(Some(bytes)),
+            None => Err(ReadError::Unknown("a call returned no bytes".to_owned())),
+        },
+        Err(refusal) if refusal.is_revert() => Ok(None),
+        Err(refusal) => Err(ReadError::Unknown(refusal.to_string())),
     }
 }

@@ -14,6 +14,8 @@ enum Endpoint {
     Logs { most: u64 },
     /// Refuses every other call than that for a block, with this byte of a revert.
     Reverts(u8),
+    /// Answers every other call than that for a block with an error that is no revert.
+    Limits,
     /// Cannot be reached.
     Down,
     /// Answers with a text that is no batch.
@@ -43,6 +45,10 @@ impl RpcTransport for Scripted {
                     let data = format!("0x{byte:02x}");
                     let error =
                         json!({ "code": 3, "message": format!("by {endpoint}"), "data": data });
+                    json!({ "id": id, "error": error })
+                }
+                Endpoint::Limits if !is_block => {
+                    let error = json!({ "code": -32005, "message": "limit exceeded" });
                     json!({ "id": id, "error": error })
                 }
                 Endpoint::Answers { head, .. } if is_block => {
@@ -165,6 +171,19 @@ async fn reverts_agree_by_their_data_and_not_by_their_words() {
     assert_eq!(refusal.data, Some(vec![1]));
     let other = reader(vec![Endpoint::Reverts(1), Endpoint::Reverts(2), honest(5)]);
     assert!(other.agreed(&call).await.is_err());
+}
+
+#[tokio::test]
+async fn a_view_that_reverts_returns_nothing_and_one_with_another_error_is_unknown() {
+    let call = [(bardo_x402::evm::Address::ZERO, vec![1])];
+    for endpoints in [1, 2] {
+        let reverts = reader(vec![Endpoint::Reverts(1); endpoints]);
+        assert_eq!(reverts.views(&call).await, Ok(vec![None]));
+        let limits = reader(vec![Endpoint::Limits; endpoints]);
+        assert!(limits.views(&call).await.is_err(), "{endpoints}");
+    }
+    let mixed = reader(vec![Endpoint::Reverts(1), Endpoint::Limits]);
+    assert!(mixed.views(&call).await.is_err());
 }
 
 #[tokio::test]
