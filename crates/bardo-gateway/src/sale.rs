@@ -20,7 +20,10 @@ use bardo_engine::{Payer, Principal};
 use bardo_ledger::claims::{ClaimBook, ClaimStage};
 use bardo_ledger::{Holds, Ledger, StoreError};
 use bardo_providers::transport::Transport;
-use bardo_seller::{AdmittedPayment, ChainUnknown, ClaimedHolds, PaymentChain, SaleOffers, Seller};
+use bardo_seller::{
+    AdmittedPayment, ChainUnknown, ClaimedHolds, IdentityRejection, PaymentChain, SaleOffers,
+    Seller,
+};
 use bardo_telemetry::SaleGauges;
 use bardo_types::clock::{Clock, SystemClock};
 use bardo_types::ids::{AccountId, KeyId};
@@ -200,7 +203,15 @@ impl Sale {
         payment: &AdmittedPayment,
         own: Option<Principal>,
     ) -> Result<Principal, StoreError> {
-        let link = self.seller.link_of(payment.wallet()).await?;
+        let link = match self.seller.link_of(payment.wallet()).await {
+            Ok(link) => link,
+            Err(IdentityRejection::Store(error)) => return Err(error),
+            // The wallet pays by itself; without a link, it pays the usual spread.
+            Err(rejection) => {
+                tracing::warn!(%rejection, "the link of a wallet that pays cannot be checked");
+                None
+            }
+        };
         let spread = link.as_ref().and_then(|link| self.seller.discount(link));
         let spread = spread.map(|(_, spread)| spread);
         let account = link.and_then(|link| link.account);

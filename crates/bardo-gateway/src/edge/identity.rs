@@ -64,7 +64,7 @@ impl Edge {
     /// proved it is good and without limits, as the new key has none; else its own.
     async fn account_for_key(&self, sale: &Sale, wallet: WalletId) -> Result<AccountId, Problem> {
         let link = sale.seller.link_of(wallet).await;
-        let link = link.map_err(|error| Problem::store_unavailable(&error))?;
+        let link = link.map_err(|rejection| Problem::identity(&rejection))?;
         let Some((account, key)) = link.and_then(|link| Some((link.account?, link.key?))) else {
             return Ok(wallet.account());
         };

@@ -100,14 +100,18 @@ impl Seller {
     }
 
     /// The account that the signer of a request, or of its delegation, speaks for: the account of
-    /// the key that the agent is linked by, else that of the wallet.
+    /// the key that the agent is linked by, else that of the wallet. A link that cannot be checked
+    /// is neither: it names an account that is not known to be right.
     async fn account_of(
         &self,
         proven: &ProvenAgent,
     ) -> Result<(AccountId, Option<KeyId>), IdentityRejection> {
         let wallet = self.wallet_at(proven.authority);
-        let link = self.link_of(wallet).await?;
-        let link = link.filter(|link| link.agent_id == proven.agent_id);
+        let stored = self.stored_link(wallet).await?;
+        let link = match stored.filter(|link| link.agent_id == proven.agent_id) {
+            Some(link) => self.checked_link(wallet, link).await?,
+            None => None,
+        };
         let linked = link.and_then(|link| Some((link.account?, link.key?)));
         Ok(match linked {
             Some((account, key)) => (account, Some(key)),

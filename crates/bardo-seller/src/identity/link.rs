@@ -34,7 +34,40 @@ pub struct AgentLink {
     pub checked_at_ms: u64,
 }
 
+/// What a check of a link says.
+#[derive(Debug, PartialEq, Eq)]
+enum LinkCheck {
+    /// The registry says so now.
+    Checked(AgentLink),
+    /// Nobody answered, and the last check is not long ago.
+    Holds(AgentLink),
+    /// The registry gives the wallet no authority any more.
+    Ended,
+}
+
 impl AgentLink {
+    /// The link after a check: with the score of the agent, if the registry gives the wallet
+    /// authority. If the registry does not answer, the link stays valid for a day.
+    fn after_check(
+        mut self,
+        registered: Result<Option<u64>, IdentityRejection>,
+        now_ms: u64,
+    ) -> Result<LinkCheck, IdentityRejection> {
+        match registered {
+            Ok(Some(score)) => {
+                self.score = score;
+                self.checked_at_ms = now_ms;
+                Ok(LinkCheck::Checked(self))
+            }
+            Ok(None) => Ok(LinkCheck::Ended),
+            Err(_) if now_ms.saturating_sub(self.checked_at_ms) < HOLDS_MS => {
+                Ok(LinkCheck::Holds(self))
+            }
+            // What nobody answers is no end of the link.
+            Err(error) => Err(error),
+        }
+    }
+
     fn encode(&self) -> String {
         json!({
             "agent_id": self.agent_id.to_string(),
@@ -100,30 +133,44 @@ impl Seller {
     /// The link of a wallet, checked again from time to time; `None` where it has none any more.
     ///
     /// # Errors
-    /// When the store does not answer.
-    pub async fn link_of(&self, wallet: WalletId) -> Result<Option<AgentLink>, StoreError> {
+    /// When the store does not answer, or the chain has not answered for a day.
+    pub async fn link_of(&self, wallet: WalletId) -> Result<Option<AgentLink>, IdentityRejection> {
+        match self.stored_link(wallet).await? {
+            Some(link) => self.checked_link(wallet, link).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The link of a wallet as it was checked last.
+    pub(super) async fn stored_link(
+        &self,
+        wallet: WalletId,
+    ) -> Result<Option<AgentLink>, StoreError> {
         let stored = self.claims.store().chain_value(&link_name(wallet)).await?;
-        let Some(mut link) = stored.as_deref().and_then(AgentLink::decode) else {
-            return Ok(None);
-        };
+        Ok(stored.as_deref().and_then(AgentLink::decode))
+    }
+
+    /// A stored link, checked again if that is due; `None` where the registry ended it.
+    pub(super) async fn checked_link(
+        &self,
+        wallet: WalletId,
+        link: AgentLink,
+    ) -> Result<Option<AgentLink>, IdentityRejection> {
         let now_ms = self.clock.now_ms();
-        let age = now_ms.saturating_sub(link.checked_at_ms);
-        if age < CHECK_MS {
+        if now_ms.saturating_sub(link.checked_at_ms) < CHECK_MS {
             return Ok(Some(link));
         }
-        match self.registered(link.agent_id, link.authority).await {
-            Ok(Some(score)) => {
-                link.score = score;
-                link.checked_at_ms = now_ms;
+        let registered = self.registered(link.agent_id, link.authority).await;
+        match link.after_check(registered, now_ms)? {
+            LinkCheck::Holds(link) => Ok(Some(link)),
+            LinkCheck::Checked(link) => {
                 self.put_link(wallet, Some(&link)).await?;
                 Ok(Some(link))
             }
-            Ok(None) => {
+            LinkCheck::Ended => {
                 self.put_link(wallet, None).await?;
                 Ok(None)
             }
-            // If the registry does not answer, the link stays valid for a day.
-            Err(_) => Ok((age < HOLDS_MS).then_some(link)),
         }
     }
 
@@ -144,4 +191,49 @@ impl Seller {
 
 fn link_name(wallet: WalletId) -> String {
     format!("link:{wallet}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::port::ChainUnknown;
+
+    const HOUR_MS: u64 = 3_600_000;
+
+    fn link() -> AgentLink {
+        AgentLink {
+            agent_id: U256::from(22),
+            authority: Address::repeat_byte(1),
+            score: 600,
+            account: Some(AccountId::parse("acct_1").expect("an id")),
+            key: Some(KeyId::parse("key").expect("an id")),
+            checked_at_ms: HOUR_MS,
+        }
+    }
+
+    fn unknown() -> Result<Option<u64>, IdentityRejection> {
+        Err(ChainUnknown("limit exceeded".to_owned()).into())
+    }
+
+    #[test]
+    fn a_link_ends_by_the_word_of_the_registry_alone() {
+        let checked = link().after_check(Ok(Some(700)), 3 * HOUR_MS);
+        let expected = AgentLink {
+            score: 700,
+            checked_at_ms: 3 * HOUR_MS,
+            ..link()
+        };
+        let checked = checked.expect("the registry answers");
+        assert_eq!(checked, LinkCheck::Checked(expected));
+        let ended = link().after_check(Ok(None), 3 * HOUR_MS);
+        assert_eq!(ended.expect("the registry answers"), LinkCheck::Ended);
+    }
+
+    #[test]
+    fn a_link_that_cannot_be_checked_holds_for_a_day_and_is_unknown_then() {
+        let holds = link().after_check(unknown(), 24 * HOUR_MS);
+        assert_eq!(holds.expect("it holds"), LinkCheck::Holds(link()));
+        let unknown = link().after_check(unknown(), 25 * HOUR_MS);
+        assert!(matches!(unknown, Err(IdentityRejection::Unknown(_))));
+    }
 }
