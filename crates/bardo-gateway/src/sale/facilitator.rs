@@ -24,6 +24,37 @@ const SETTLE_TIMEOUT: Duration = Duration::from_secs(6);
 const ANSWER_MAX: usize = 256 << 10;
 const AGENT: &str = concat!("bardo-gateway/", env!("CARGO_PKG_VERSION"));
 
+/// A place of a facilitator, and how it is asked there.
+struct Place {
+    method: Method,
+    path: &'static str,
+    timeout: Duration,
+    /// Whether a request may be sent again where an idle connection closed as it was sent: the
+    /// facilitator may have got it.
+    repeats: bool,
+}
+
+const SUPPORTED: Place = Place {
+    method: Method::GET,
+    path: "/supported",
+    timeout: LOOK_TIMEOUT,
+    repeats: true,
+};
+const VERIFY: Place = Place {
+    method: Method::POST,
+    path: "/verify",
+    timeout: LOOK_TIMEOUT,
+    repeats: true,
+};
+/// A refusal of the second request may mean that the first one was carried out, so only the settler
+/// asks again.
+const SETTLE: Place = Place {
+    method: Method::POST,
+    path: "/settle",
+    timeout: SETTLE_TIMEOUT,
+    repeats: false,
+};
+
 /// A facilitator at its address.
 pub(super) struct RemoteFacilitator {
     origin: Arc<Origin>,
@@ -72,17 +103,11 @@ impl RemoteFacilitator {
     }
 
     /// Status and body of an answer; `None` where there is none in time.
-    async fn call(
-        &self,
-        method: Method,
-        place: &str,
-        body: Bytes,
-        timeout: Duration,
-    ) -> Option<(u16, Bytes)> {
-        let path: Uri = format!("{}{place}", self.path).parse().ok()?;
+    async fn call(&self, place: &Place, body: Bytes) -> Option<(u16, Bytes)> {
+        let path: Uri = format!("{}{}", self.path, place.path).parse().ok()?;
         let message = || {
             let mut request = Outgoing::new(Full::new(body.clone()));
-            *request.method_mut() = method.clone();
+            *request.method_mut() = place.method.clone();
             *request.uri_mut() = path.clone();
             let headers = request.headers_mut();
             headers.insert(HOST, self.host.clone());
@@ -95,7 +120,9 @@ impl RemoteFacilitator {
         };
         let exchange = async {
             let mut answer = self.transport.send(&self.origin, message()).await;
-            if let Err(SendError::Stale(_)) = answer {
+            if let Err(SendError::Stale(_)) = answer
+                && place.repeats
+            {
                 answer = self.transport.send(&self.origin, message()).await;
             }
             let answer = answer.ok()?;
@@ -103,7 +130,10 @@ impl RemoteFacilitator {
             let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
             Some((status, body.ok()?.to_bytes()))
         };
-        tokio::time::timeout(timeout, exchange).await.ok().flatten()
+        tokio::time::timeout(place.timeout, exchange)
+            .await
+            .ok()
+            .flatten()
     }
 
     /// Why a payment is refused; `Ok(None)` where it is not.
@@ -112,7 +142,7 @@ impl RemoteFacilitator {
     /// When the facilitator gives no usable answer.
     pub(super) async fn refusal(&self, request: &str) -> Result<Option<String>, String> {
         let body = Bytes::copy_from_slice(request.as_bytes());
-        let answer = self.call(Method::POST, "/verify", body, LOOK_TIMEOUT).await;
+        let answer = self.call(&VERIFY, body).await;
         match answer.and_then(|(status, body)| VerifyAnswer::read(status, &body)) {
             Some(VerifyAnswer::Valid { .. }) => Ok(None),
             Some(VerifyAnswer::Invalid { reason, .. }) => Ok(Some(reason)),
@@ -122,7 +152,7 @@ impl RemoteFacilitator {
 
     /// Whether the facilitator settles `exact` on a network; `None` where it does not answer.
     pub(super) async fn settles(&self, network: EvmNetwork) -> Option<bool> {
-        let answer = self.call(Method::GET, "/supported", Bytes::new(), LOOK_TIMEOUT);
+        let answer = self.call(&SUPPORTED, Bytes::new());
         let (status, body) = answer.await?;
         let kinds = supported_kinds(&body).ok().filter(|_| status == 200)?;
         Some(kinds.iter().any(|kind| {
@@ -136,11 +166,100 @@ impl RemoteFacilitator {
 impl Facilitator for RemoteFacilitator {
     fn settle(&self, request: Vec<u8>) -> RpcFuture<'_, SettleAnswer> {
         Box::pin(async move {
-            let answer = self.call(Method::POST, "/settle", request.into(), SETTLE_TIMEOUT);
-            match answer.await {
+            match self.call(&SETTLE, request.into()).await {
                 Some((status, body)) => SettleAnswer::read(status, &body),
                 None => SettleAnswer::Unknown,
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    /// Reads a request, and answers its line.
+    fn receive(stream: &mut BufReader<TcpStream>) -> String {
+        let (mut first, mut length) = (String::new(), 0);
+        stream.read_line(&mut first).expect("a line");
+        loop {
+            let mut line = String::new();
+            stream.read_line(&mut line).expect("a header");
+            if line.trim().is_empty() {
+                break;
+            }
+            if let Some(number) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = number.trim().parse().expect("a number");
+            }
+        }
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).expect("a body");
+        first
+    }
+
+    fn answer(stream: &mut BufReader<TcpStream>, body: &str) {
+        let length = body.len();
+        let text = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        let written = stream.get_mut().write_all(text.as_bytes());
+        written.expect("it is written");
+    }
+
+    /// A facilitator that closes its first connection at the second request, and refuses a
+    /// settlement on the next one.
+    fn closing() -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("it is bound");
+        std::thread::spawn(move || {
+            let (first, _) = listener.accept().expect("a connection");
+            let mut first = BufReader::new(first);
+            receive(&mut first);
+            answer(&mut first, r#"{"isValid":true}"#);
+            receive(&mut first);
+            drop(first);
+            let (second, _) = listener.accept().expect("a connection");
+            let mut second = BufReader::new(second);
+            let body = match receive(&mut second).contains("/settle") {
+                true => {
+                    r#"{"success":false,"errorReason":"invalid_exact_evm_nonce_already_used","transaction":"","network":"eip155:8453"}"#
+                }
+                false => r#"{"isValid":true}"#,
+            };
+            answer(&mut second, body);
+        });
+        format!("http://{address}")
+    }
+
+    fn facilitator() -> RemoteFacilitator {
+        let base = BaseUrl::parse(&closing()).expect("an address");
+        RemoteFacilitator {
+            origin: Origin::new(&base, true),
+            path: String::new(),
+            host: HeaderValue::from_static("facilitator.example"),
+            key: None,
+            transport: Transport::new(Duration::from_secs(5)),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_settlement_on_a_stale_connection_is_unknown_and_not_sent_again() {
+        let facilitator = facilitator();
+        assert_eq!(facilitator.refusal("{}").await, Ok(None));
+        let answer = facilitator.settle(b"{}".to_vec()).await;
+        assert_eq!(answer, SettleAnswer::Unknown);
+        let answer = facilitator.settle(b"{}".to_vec()).await;
+        assert!(matches!(answer, SettleAnswer::Refused { .. }), "{answer:?}");
+    }
+
+    #[tokio::test]
+    async fn a_verification_on_a_stale_connection_is_sent_again() {
+        let facilitator = facilitator();
+        for _ in 0..2 {
+            assert_eq!(facilitator.refusal("{}").await, Ok(None));
+        }
     }
 }
