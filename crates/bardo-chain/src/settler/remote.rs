@@ -33,7 +33,8 @@ impl ClaimSettler {
     }
 
     /// Looks for the settlement on the chain, else asks the facilitator. `is_first`: it was never
-    /// asked for this claim before, so that a refusal is a refusal.
+    /// asked for this claim before, so that a refusal may be one. Later, it may speak of what an
+    /// earlier request did, and only the end of the payment is a refusal.
     pub(super) async fn ask(
         &self,
         claim: &ClaimRecord,
@@ -63,7 +64,7 @@ impl ClaimSettler {
         let paid = self.paid_by_others(claim, now_ms).await?;
         Ok(match (paid, answer) {
             (Some(paid), _) => paid,
-            (None, SettleAnswer::Refused { reason }) if is_first || self.is_refused_long(claim) => {
+            (None, SettleAnswer::Refused { reason }) if is_first && sent_nothing(&reason) => {
                 tracing::warn!(id = %id(claim), %reason, "the facilitator refuses a settlement");
                 ClaimStep::Fail { reason }
             }
@@ -77,14 +78,8 @@ impl ClaimSettler {
         })
     }
 
-    /// Whether a refusal has lasted for as long as a transaction of an earlier try may take.
-    fn is_refused_long(&self, claim: &ClaimRecord) -> bool {
-        self.waited(mark(claim)) >= Duration::from_millis(self.terms.bump_ms)
-    }
-
     /// Whether it is time to ask a facilitator for a claim; answers yes once.
     fn may_ask(&self, mark: ChainHash) -> bool {
-        let _ = self.waited(mark);
         let asked = self.asked.lock();
         let mut asked = asked.unwrap_or_else(std::sync::PoisonError::into_inner);
         asked.retain(|_, at| at.elapsed() < AGAIN);
@@ -96,7 +91,56 @@ impl ClaimSettler {
     }
 }
 
+/// Codes of refusals before a transaction is sent, as the protocol and its programs write them. A
+/// used nonce or a simulation that fails may be the effect of a transaction.
+const SENT_NOTHING: [&str; 17] = [
+    "insufficient_funds",
+    "invalid_exact_evm_insufficient_balance",
+    "invalid_exact_evm_payload_authorization_valid_after",
+    "invalid_exact_evm_payload_authorization_valid_before",
+    "invalid_exact_evm_payload_authorization_value",
+    "invalid_exact_evm_payload_authorization_value_mismatch",
+    "invalid_exact_evm_payload_recipient_mismatch",
+    "invalid_exact_evm_payload_signature",
+    "invalid_exact_evm_recipient_mismatch",
+    "invalid_exact_evm_signature",
+    "invalid_network",
+    "invalid_payload",
+    "invalid_payment_requirements",
+    "invalid_scheme",
+    "invalid_x402_version",
+    "unsupported_scheme",
+    "eip6492_factory_not_allowed",
+];
+
+/// Whether a code says that the facilitator sent no transaction.
+fn sent_nothing(code: &str) -> bool {
+    SENT_NOTHING.contains(&code)
+}
+
 /// A hash that no transaction has, for the claim alone.
 fn mark(claim: &ClaimRecord) -> ChainHash {
     ChainHash(keccak256(format!("facilitator {}", claim.key)).0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_code_of_a_check_before_the_transaction_says_that_none_was_sent() {
+        for code in ["insufficient_funds", "invalid_exact_evm_signature"] {
+            assert!(sent_nothing(code), "{code}");
+        }
+        for code in [
+            "invalid_exact_evm_nonce_already_used",
+            "invalid_exact_evm_transaction_simulation_failed",
+            "invalid_transaction_state",
+            "duplicate_settlement",
+            "sanctioned_wallet",
+            "",
+        ] {
+            assert!(!sent_nothing(code), "{code}");
+        }
+    }
 }

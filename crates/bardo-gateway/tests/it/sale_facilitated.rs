@@ -28,6 +28,10 @@ enum Settling {
     ThenFails,
     SaysPending,
     Refuses,
+    /// Settles, and says that the payment was used before, as after a request that was lost.
+    SaysUsed,
+    /// Settles nothing, and says that the payment was used before.
+    SaysUsedFirst,
     Lies,
 }
 
@@ -71,6 +75,7 @@ fn settle(node: &ChainNode, settling: Settling, mut turn: Turn) {
     let failed = |reason: &str| json!({ "success": false, "errorReason": reason, "transaction": "", "network": network });
     let answer = match settling {
         Settling::Refuses => failed("insufficient_funds"),
+        Settling::SaysUsedFirst => failed("invalid_exact_evm_nonce_already_used"),
         Settling::Lies => json!({ "success": true, "network": network,
             "transaction": format!("0x{}", "ab".repeat(32)) }),
         _ => match transfer(node, &request) {
@@ -83,6 +88,9 @@ fn settle(node: &ChainNode, settling: Settling, mut turn: Turn) {
     match settling {
         Settling::ThenHangs => drop(turn.closed()),
         Settling::ThenFails => turn.answer(502, "text/html", "<html>bad gateway</html>"),
+        Settling::SaysUsed => {
+            turn.json(&failed("invalid_exact_evm_nonce_already_used").to_string())
+        }
         Settling::SaysPending => turn.json(&failed("settlement_pending").to_string()),
         _ => turn.json(&answer.to_string()),
     }
@@ -221,6 +229,7 @@ fn what_a_facilitator_does_not_say_is_found_on_the_chain_and_charged_once() {
         Settling::ThenHangs,
         Settling::ThenFails,
         Settling::SaysPending,
+        Settling::SaysUsed,
     ] {
         shop.does(settling);
         let request = shop.payment(X402Version::V2);
@@ -234,16 +243,18 @@ fn what_a_facilitator_does_not_say_is_found_on_the_chain_and_charged_once() {
         moved += micro(&settled["settled_usd"]);
         assert_eq!(shop.revenue(), moved);
     }
-    // Nobody believes what is not on the chain.
-    shop.does(Settling::Lies);
-    let answer = shop.gateway.send(&shop.payment(X402Version::V2));
-    assert_eq!(answer.status(), 200, "{}", answer.text());
-    let found = payment_of(&shop.gateway, &answer);
-    assert_eq!(found["status"], "settling", "{found}");
-    assert_eq!(found["transaction"], Value::Null, "{found}");
-    shop.does(Settling::Honest);
-    moved += micro(&shop.settled(&answer)["settled_usd"]);
-    assert_eq!(shop.revenue(), moved);
+    // Nobody believes what is not on the chain: no success, and no use of the payment.
+    for settling in [Settling::SaysUsedFirst, Settling::Lies] {
+        shop.does(settling);
+        let answer = shop.gateway.send(&shop.payment(X402Version::V2));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let found = payment_of(&shop.gateway, &answer);
+        assert_eq!(found["status"], "settling", "{found}");
+        assert_eq!(found["transaction"], Value::Null, "{found}");
+        shop.does(Settling::Honest);
+        moved += micro(&shop.settled(&answer)["settled_usd"]);
+        assert_eq!(shop.revenue(), moved);
+    }
     let settled = shop.asked("/settle");
     let of_last = settled.last().expect("it was asked");
     let same = settled.iter().filter(|request| *request == of_last).count();
