@@ -266,11 +266,22 @@ fn an_owner_takes_a_delegation_back_and_nobody_else_does() {
     assert_eq!(ask("one").status(), 200);
     let body = json!({ "nonce": allowed.nonce.to_string() }).to_string();
     let place = "/v1/identity/delegations/revoke";
-    // Another wallet revokes delegations of its own alone.
-    let foreign = message(&delegate(), "POST", place, body.as_bytes());
-    let proof = header(&delegate(), &foreign, None);
-    let foreign = Request::post(place, body.as_str()).with("x-bardo-agent-proof", &proof);
-    assert_eq!(bazaar.gateway.send(&foreign).status(), 200);
+    // A wallet without authority over its agent revokes nothing, and with it, delegations of its own
+    // alone.
+    let foreign = |agent: u64| {
+        let mut message = message(&delegate(), "POST", place, body.as_bytes());
+        message.agent_id = U256::from(agent);
+        let proof = header(&delegate(), &message, None);
+        let request = Request::post(place, body.as_str()).with("x-bardo-agent-proof", &proof);
+        bazaar.gateway.send(&request)
+    };
+    refused(&foreign(AGENT), 401, "identity_refused");
+    let other = delegate().address().to_string();
+    bazaar
+        .node
+        .register(AGENT + 1, &other, 0)
+        .expect("an agent");
+    assert_eq!(foreign(AGENT + 1).status(), 200);
     assert_eq!(ask("two").status(), 200);
     refused(
         &bazaar.gateway.send(&delegated(place, &body, &allowed)),

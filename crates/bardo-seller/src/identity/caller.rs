@@ -74,7 +74,8 @@ impl Seller {
     /// used yet can be revoked too.
     ///
     /// # Errors
-    /// When the request was signed by a delegate, or the store does not answer.
+    /// When the request was signed by a delegate, the registry gives its signer no authority over
+    /// the agent, or the chain or the store does not answer.
     pub async fn revoke_delegation(
         &self,
         owner: &ProvenAgent,
@@ -84,6 +85,9 @@ impl Seller {
             let reason = "the owner revokes a delegation, without a delegation";
             return Err(IdentityRejection::Refused(reason.to_owned()));
         }
+        // A revocation stays in the store, so only owners of agents write one.
+        let registered = self.registered(owner.agent_id, owner.authority).await?;
+        registered.ok_or(IdentityRejection::NoAuthority(owner.authority))?;
         let name = state_name(&delegation_name(owner.wallet, nonce));
         let store = self.claims.store();
         loop {
