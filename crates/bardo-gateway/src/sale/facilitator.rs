@@ -24,8 +24,8 @@ const SETTLE_TIMEOUT: Duration = Duration::from_secs(6);
 const ANSWER_MAX: usize = 256 << 10;
 const AGENT: &str = concat!("bardo-gateway/", env!("CARGO_PKG_VERSION"));
 
-/// A place of a facilitator, and how it is asked there.
-struct Place {
+/// One of the calls of a facilitator, and how it is made.
+struct FacilitatorCall {
     method: Method,
     path: &'static str,
     timeout: Duration,
@@ -34,13 +34,13 @@ struct Place {
     repeats: bool,
 }
 
-const SUPPORTED: Place = Place {
+const SUPPORTED: FacilitatorCall = FacilitatorCall {
     method: Method::GET,
     path: "/supported",
     timeout: LOOK_TIMEOUT,
     repeats: true,
 };
-const VERIFY: Place = Place {
+const VERIFY: FacilitatorCall = FacilitatorCall {
     method: Method::POST,
     path: "/verify",
     timeout: LOOK_TIMEOUT,
@@ -48,7 +48,7 @@ const VERIFY: Place = Place {
 };
 /// A refusal of the second request may mean that the first one was carried out, so only the settler
 /// asks again.
-const SETTLE: Place = Place {
+const SETTLE: FacilitatorCall = FacilitatorCall {
     method: Method::POST,
     path: "/settle",
     timeout: SETTLE_TIMEOUT,
@@ -103,11 +103,11 @@ impl RemoteFacilitator {
     }
 
     /// Status and body of an answer; `None` where there is none in time.
-    async fn call(&self, place: &Place, body: Bytes) -> Option<(u16, Bytes)> {
-        let path: Uri = format!("{}{}", self.path, place.path).parse().ok()?;
+    async fn call(&self, call: &FacilitatorCall, body: Bytes) -> Option<(u16, Bytes)> {
+        let path: Uri = format!("{}{}", self.path, call.path).parse().ok()?;
         let message = || {
             let mut request = Outgoing::new(Full::new(body.clone()));
-            *request.method_mut() = place.method.clone();
+            *request.method_mut() = call.method.clone();
             *request.uri_mut() = path.clone();
             let headers = request.headers_mut();
             headers.insert(HOST, self.host.clone());
@@ -121,7 +121,7 @@ impl RemoteFacilitator {
         let exchange = async {
             let mut answer = self.transport.send(&self.origin, message()).await;
             if let Err(SendError::Stale(_)) = answer
-                && place.repeats
+                && call.repeats
             {
                 answer = self.transport.send(&self.origin, message()).await;
             }
@@ -130,7 +130,7 @@ impl RemoteFacilitator {
             let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
             Some((status, body.ok()?.to_bytes()))
         };
-        tokio::time::timeout(place.timeout, exchange)
+        tokio::time::timeout(call.timeout, exchange)
             .await
             .ok()
             .flatten()
