@@ -15,7 +15,7 @@ use super::{ClaimSettler, Stopped, id};
 use crate::receipt::ChainReceipt;
 use crate::sender::{ChainSender, TransactionError};
 
-/// Blocks in which the transaction of somebody else is looked for: six hours of Base.
+/// The fewest blocks in which the transaction of somebody else is looked for: six hours of Base.
 const BLOCKS: u64 = 10_800;
 /// Seconds after the end of a payment at which no block can have it any more.
 pub(super) const OVER_S: u64 = 120;
@@ -102,9 +102,11 @@ impl ClaimSettler {
         }
         let key = &claim.key;
         let (token, payer) = (plan.token().0.0, key.payer.0);
+        let age_ms = now_ms.saturating_sub(claim.claimed_at_ms);
+        let blocks = blocks_since(age_ms, self.terms.block_ms);
         let used = self
             .reader
-            .authorization_used(token, payer, key.nonce.0, BLOCKS);
+            .authorization_used(token, payer, key.nonce.0, blocks);
         let Some(hash) = used.await? else {
             return Ok(None);
         };
@@ -280,5 +282,23 @@ impl ClaimSettler {
                 .any(|one| one.sender.0 == sender && one.sender_nonce == nonce)
         };
         Ok(open.iter().any(is_it))
+    }
+}
+
+/// Blocks in which the transaction of a claim of this age may be, and some more: the gateway may
+/// have been stopped for long.
+fn blocks_since(age_ms: u64, block_ms: u64) -> u64 {
+    (age_ms / block_ms.max(1)).saturating_add(BLOCKS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transaction_is_looked_for_in_all_blocks_since_the_claim() {
+        assert_eq!(blocks_since(0, 2_000), BLOCKS);
+        let week_ms = 7 * 24 * 3_600_000;
+        assert!(blocks_since(week_ms, 2_000) > week_ms / 2_000);
     }
 }
