@@ -1,6 +1,7 @@
 //! What was spent, against the caps: per session in memory, per day (UTC) in a file that all
 //! proxies of a user share.
 
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -50,6 +51,9 @@ pub(crate) enum CapRefusal {
 pub(crate) enum PaymentEnd {
     /// Charged with this amount, in USD.
     Charged(MicroUsd),
+    /// Charged with this amount, as the seller alone says. The most that it can cost counts until
+    /// the chain says what was taken.
+    Reported(MicroUsd),
     /// The seller refused it. It can still be settled until its deadline, and counts until then.
     Refused,
     /// Sent once more after a refusal, so that its end is unknown again.
@@ -133,6 +137,7 @@ impl SpendTally {
         match end {
             PaymentEnd::Refused => self.open[at].refused = true,
             PaymentEnd::Reopened => self.open[at].refused = false,
+            PaymentEnd::Reported(_) => {}
             PaymentEnd::Charged(amount) => {
                 let open = self.open.swap_remove(at);
                 self.charged = self.charged.saturating_add(amount.get().min(open.amount));
@@ -150,7 +155,7 @@ pub(crate) struct SpendFigures {
     pub(crate) open: MicroUsd,
     /// Payments that were signed in this session.
     pub(crate) payments: u64,
-    /// Receipts that claim more than was signed. The signed amount counts.
+    /// Receipts that claim more than was signed, or less than was charged.
     pub(crate) false_claims: u64,
     pub(crate) caps: PayerCaps,
 }
@@ -158,8 +163,16 @@ pub(crate) struct SpendFigures {
 impl SpendSession {
     fn end(&mut self, nonce: &str, end: PaymentEnd) {
         let signed = self.tally.open.iter().find(|open| open.nonce == nonce);
-        if let (Some(open), PaymentEnd::Charged(amount)) = (signed, end) {
-            self.false_claims += u64::from(amount.get() > open.amount);
+        match (signed, end) {
+            (Some(_), PaymentEnd::Reported(amount)) => {
+                self.reported.insert(nonce.to_owned(), amount);
+            }
+            (Some(open), PaymentEnd::Charged(amount)) => {
+                let reported = self.reported.remove(nonce);
+                let is_less = reported.is_some_and(|reported| reported < amount);
+                self.false_claims += u64::from(is_less || amount.get() > open.amount);
+            }
+            _ => {}
         }
         self.tally.end(nonce, end);
     }
@@ -178,6 +191,8 @@ struct SpendSession {
     tally: SpendTally,
     payments: u64,
     false_claims: u64,
+    /// What sellers said of open payments, by their nonces.
+    reported: HashMap<String, MicroUsd>,
 }
 
 impl SpendBook {

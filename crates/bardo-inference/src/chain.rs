@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use bardo_keystore::hex;
 use bardo_providers::BaseUrl;
 use bardo_x402::authorization::PERMIT2;
-use bardo_x402::evm::{Address, B256, U256, calls};
+use bardo_x402::evm::{Address, U256, calls};
 use bardo_x402::token::PaymentToken;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header::CONTENT_TYPE};
@@ -16,18 +16,19 @@ use serde_json::{Value, json};
 
 use crate::permit2::Permit2Payment;
 use crate::seller::{Message, SellerLink};
+use crate::settle_call::SettleCall;
 
 /// Longest wait for an answer of the server.
 const RPC_TIMEOUT: Duration = Duration::from_secs(10);
-/// Most transactions whose input is remembered.
-const INPUTS_MAX: usize = 256;
+/// Most transactions that are remembered.
+const CALLS_MAX: usize = 256;
 
 /// Reads from one server of a network.
 pub(crate) struct WalletReader {
     server: SellerLink,
     chain_id: OnceLock<u64>,
-    /// Inputs of transactions that paid sellers, which never change.
-    inputs: Mutex<HashMap<String, String>>,
+    /// Transactions that paid sellers, and what they settle, which never changes.
+    calls: Mutex<HashMap<String, Option<SettleCall>>>,
 }
 
 impl WalletReader {
@@ -41,7 +42,7 @@ impl WalletReader {
         Ok(Self {
             server,
             chain_id: OnceLock::new(),
-            inputs: Mutex::default(),
+            calls: Mutex::default(),
         })
     }
 
@@ -131,7 +132,7 @@ impl WalletReader {
     }
 
     /// What a payment by Permit2 that is settled moved from an account, in the smallest units of its
-    /// token; `None` where no transaction with its nonce is found.
+    /// token; `None` where no transaction that settles it is found.
     ///
     /// # Errors
     /// When the server does not say so.
@@ -156,32 +157,37 @@ impl WalletReader {
             let sum = sum.or_default();
             *sum = sum.saturating_add(number(&log["data"])?);
         }
-        let nonce = hex(B256::from(payment.nonce).as_slice());
-        let mut found = None;
+        let own = SettleCall {
+            token: payment.token.address(),
+            nonce: payment.nonce,
+            owner: account,
+        };
         for (hash, amount) in moved {
-            // Any transaction that names the nonce counts, so that none can hide behind another.
-            if self.input(hash).await?.contains(&nonce) {
-                found = Some(amount.saturating_add(found.unwrap_or_default()));
+            // A nonce is used once, so there is one at most.
+            if self.settle_call(hash).await? == Some(own) {
+                return Ok(Some(amount));
             }
         }
-        Ok(found)
+        Ok(None)
     }
 
-    /// Input of a transaction, as small hexadecimal digits.
-    async fn input(&self, hash: &str) -> Result<String> {
-        let known = || self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(input) = known().get(hash) {
-            return Ok(input.clone());
+    /// What a transaction settles.
+    async fn settle_call(&self, hash: &str) -> Result<Option<SettleCall>> {
+        let known = || self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(call) = known().get(hash) {
+            return Ok(*call);
         }
         let transaction = self.call("eth_getTransactionByHash", json!([hash])).await?;
         let input = transaction["input"].as_str();
-        let input = input.context("a transaction has no input")?.to_lowercase();
-        let mut inputs = known();
-        if inputs.len() >= INPUTS_MAX {
-            inputs.clear();
+        let input = input.context("a transaction has no input")?;
+        let to = transaction["to"].as_str().and_then(|to| to.parse().ok());
+        let call = to.and_then(|to| SettleCall::read(to, input));
+        let mut calls = known();
+        if calls.len() >= CALLS_MAX {
+            calls.clear();
         }
-        inputs.insert(hash.to_owned(), input.clone());
-        Ok(input)
+        calls.insert(hash.to_owned(), call);
+        Ok(call)
     }
 
     async fn view(&self, token: &PaymentToken, call: &[u8]) -> Result<U256> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bardo_providers::transport::UpstreamBody;
+use bardo_types::money::MicroUsd;
 use bardo_x402::payer::PaymentOffers;
 use bardo_x402::wire::PaymentScheme;
 use http::header::{HeaderMap, HeaderValue, RETRY_AFTER};
@@ -238,13 +239,13 @@ impl Exchange {
         let payment = &used.payment;
         let status = answer.status();
         let end = match news {
-            ReceiptNews::Charged(amount) => Some(PaymentEnd::Charged(amount)),
+            ReceiptNews::Charged(amount) => Some(payment.end_of(amount)),
             // A ceiling stays open: the chain says what was taken.
             ReceiptNews::None if status.is_success() && payment.scheme == PaymentScheme::Exact => {
                 Some(PaymentEnd::Charged(payment.amount))
             }
             // It can still be settled until its deadline, whatever the seller says.
-            ReceiptNews::Free => Some(PaymentEnd::Refused),
+            ReceiptNews::Free => Some(payment.end_of(MicroUsd::ZERO)),
             // Refused for another reason than the payment, before any work.
             ReceiptNews::None | ReceiptNews::Failed if status.is_client_error() && !is_open => {
                 Some(PaymentEnd::Refused)
@@ -259,7 +260,9 @@ impl Exchange {
             return answer.map(|body| SellerBody::new(body, Some(used)));
         }
         match end {
-            Some(PaymentEnd::Refused) => used.note(SentOutcome::Refused),
+            Some(PaymentEnd::Refused | PaymentEnd::Reported(MicroUsd::ZERO)) => {
+                used.note(SentOutcome::Refused);
+            }
             _ => {
                 // The outcome is unknown: a client that asks again gets it with the same payment.
                 used.note(SentOutcome::Unknown);

@@ -15,6 +15,7 @@ mod run;
 mod seller;
 mod seller_body;
 mod settings;
+mod settle_call;
 mod settlement;
 mod start;
 mod status;

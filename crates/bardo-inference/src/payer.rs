@@ -245,6 +245,7 @@ impl OfferPayer {
         if let (Some(desk), Some(nonce)) = (&self.permit2, payment.permit2) {
             match end {
                 PaymentEnd::Charged(_) => desk.forget(nonce),
+                PaymentEnd::Reported(amount) => desk.refused(nonce, amount == MicroUsd::ZERO),
                 PaymentEnd::Refused => desk.refused(nonce, true),
                 PaymentEnd::Reopened => desk.refused(nonce, false),
             }
@@ -255,6 +256,15 @@ impl OfferPayer {
 }
 
 impl CountedPayment {
+    /// What a receipt of this amount ends. A seller that says less than the ceiling can still settle
+    /// the ceiling, so the chain has the last word.
+    pub(crate) fn end_of(&self, told: MicroUsd) -> PaymentEnd {
+        match self.permit2 {
+            Some(_) if told < self.amount => PaymentEnd::Reported(told),
+            _ => PaymentEnd::Charged(told),
+        }
+    }
+
     /// What the head of an answer says of this payment.
     pub(crate) fn news(&self, headers: &HeaderMap) -> ReceiptNews {
         let Some(header) = headers.get(self.version.receipt_header()) else {

@@ -40,6 +40,8 @@ pub(crate) struct Permit2Payment {
     pub(crate) block: u64,
     has_permit: bool,
     refused: bool,
+    /// Permit2 has taken it. How much is to be read from the chain.
+    settled: bool,
 }
 
 /// Decides whether Permit2 may take a payment, one at a time.
@@ -98,6 +100,7 @@ impl Permit2Desk {
             block,
             has_permit: approval != Permit2Approval::Standing,
             refused: false,
+            settled: false,
         });
         Ok((approval, ApprovalHold { desk: self, nonce }))
     }
@@ -110,7 +113,7 @@ impl Permit2Desk {
         }
         for payment in self.on_their_way(token) {
             if chain.is_settled(self.account, payment.nonce).await? {
-                self.forget(payment.nonce);
+                self.change(payment.nonce, |payment| payment.settled = true);
             }
         }
         let block = chain.block().await?;
@@ -155,7 +158,8 @@ impl Permit2Desk {
     fn on_their_way(&self, token: &PaymentToken) -> Vec<Permit2Payment> {
         let now_s = now_s();
         let is_counted = |payment: &&Permit2Payment| {
-            payment.token == *token && payment.ends_s >= now_s && !payment.refused
+            let is_over = payment.refused || payment.settled;
+            payment.token == *token && payment.ends_s >= now_s && !is_over
         };
         self.open().iter().filter(is_counted).cloned().collect()
     }
@@ -230,6 +234,7 @@ mod tests {
                 block: 1,
                 has_permit: true,
                 refused: false,
+                settled: false,
             });
             let hold = ApprovalHold { desk: &desk, nonce };
             if is_sent {

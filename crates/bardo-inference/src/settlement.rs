@@ -36,7 +36,7 @@ pub(crate) async fn watch(payer: Arc<OfferPayer>, status: Rc<StatusLine>, sent: 
     loop {
         tokio::time::sleep(wait).await;
         wait = LAST_LOOK.min(wait * 2);
-        // A receipt was faster.
+        // It was charged in full, or never sent.
         let Some(open) = desk.find(nonce) else {
             return;
         };

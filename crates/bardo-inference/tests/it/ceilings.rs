@@ -1,7 +1,7 @@
 //! Payments with a ceiling (`upto`): when they are signed, and what counts.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bardo_x402::wire::encode_header;
@@ -15,6 +15,18 @@ use crate::seller::{
 
 fn both() -> [Value; 2] {
     [entry("exact", "3660"), entry("upto", "90000")]
+}
+
+/// A seller that settles each ceiling with 0.001234 USD, and says this much in its receipt.
+fn of_ceilings(state: &Arc<Mutex<ChainState>>, told: &'static str) -> ScriptedSeller {
+    let state = Arc::clone(state);
+    ScriptedSeller::new(move |request| match payment(request) {
+        None => offer(&[entry("upto", "90000")]),
+        Some(paid) => {
+            state.lock().unwrap().settle(&paid, 1234);
+            seller::answer().with("payment-response", receipt(Some(told)))
+        }
+    })
 }
 
 /// A seller that offers both schemes, with a receipt of 0.001234 USD for a ceiling.
@@ -54,20 +66,93 @@ fn until_shown(status: &Path, begin: &str) {
 }
 
 #[test]
-fn a_ceiling_is_preferred_and_counts_with_what_its_receipt_says() {
+fn a_ceiling_is_preferred() {
     let chain = seller::chain(8453, 1 << 40);
     let seller = of_both();
     for flags in [&[][..], &["--scheme", "auto"], &["--scheme", "upto"]] {
         let rpc = address(&chain);
         let proxy = ServedProxy::new(&seller, &[&["--rpc", &rpc], flags].concat());
         assert_eq!(proxy.chat().status(), 200);
-        assert_eq!(proxy.spend()["session"], "0.001234");
-        assert_eq!(proxy.spend()["open"], "0.000000");
     }
     assert_eq!(schemes(&seller), ["upto"; 3]);
     let paid = &seller.payments()[0];
     let authorization = &paid["payload"]["permit2Authorization"];
     assert_eq!(authorization["permitted"]["amount"], "90000");
+}
+
+#[test]
+fn a_receipt_below_the_ceiling_counts_for_nothing_until_the_chain_speaks() {
+    // The seller can still settle the whole ceiling, so a cap has no room for another one.
+    let chain = seller::chain(8453, 1 << 40);
+    let seller = ScriptedSeller::new(|request| match payment(request) {
+        None => offer(&[entry("upto", "90000")]),
+        Some(_) => seller::answer().with("payment-response", receipt(Some("1"))),
+    });
+    let flags = ["--rpc", &address(&chain), "--cap-day", "0.1"];
+    let proxy = ServedProxy::new(&seller, &flags);
+    assert_eq!(proxy.chat().status(), 200);
+    assert_eq!(proxy.spend()["session"], "0.090000");
+    assert_eq!(proxy.spend()["open"], "0.090000");
+    let refused = proxy.ask("/v1/chat/completions", &chat("More"));
+    assert!(refused.text().contains("--cap-day"), "{}", refused.text());
+}
+
+#[test]
+fn the_chain_corrects_what_a_receipt_says() {
+    for (told, claims) in [("1234", 0), ("2000", 0), ("1", 1), ("1233", 1), ("0", 1)] {
+        let state = ChainState::of_base(1 << 40);
+        let chain = seller::chain_of(Arc::clone(&state));
+        let seller = of_ceilings(&state, told);
+        let home = tempfile::tempdir().unwrap();
+        let status = home.path().join("line");
+        let flags = [
+            "--rpc",
+            &address(&chain),
+            "--status",
+            status.to_str().unwrap(),
+        ];
+        let proxy = ServedProxy::new(&seller, &flags);
+        assert_eq!(proxy.chat().status(), 200);
+        // The next decision about the approval sees the settlement first, and must not hide it.
+        assert_eq!(
+            proxy.ask("/v1/chat/completions", &chat("More")).status(),
+            200
+        );
+        until_shown(&status, "0.002468/");
+        let spend = proxy.spend();
+        assert_eq!(spend["session"], "0.002468", "{told}: {spend}");
+        assert_eq!(spend["today"], "0.002468", "{told}: {spend}");
+        assert_eq!(spend["false_claims"], 2 * claims, "{told}: {spend}");
+    }
+}
+
+#[test]
+fn a_transaction_that_only_names_the_nonce_does_not_lower_the_count() {
+    let state = ChainState::of_base(1 << 40);
+    let chain = seller::chain_of(Arc::clone(&state));
+    let seller = ScriptedSeller::new(move |request| match payment(request) {
+        None => offer(&[entry("upto", "90000")]),
+        Some(paid) => {
+            state.lock().unwrap().hide(&paid);
+            seller::answer().with("payment-response", receipt(Some("1")))
+        }
+    });
+    let proxy = ServedProxy::new(&seller, &["--rpc", &address(&chain)]);
+    assert_eq!(proxy.chat().status(), 200);
+    let looks = || {
+        let seen = chain.seen();
+        let logs = seen
+            .iter()
+            .filter(|call| call.json()["method"] == "eth_getLogs");
+        logs.count()
+    };
+    let since = Instant::now();
+    // The second look begins when the first is done.
+    while looks() < 2 {
+        assert!(since.elapsed() < Duration::from_secs(30), "no second look");
+        std::thread::yield_now();
+    }
+    assert_eq!(proxy.spend()["session"], "0.090000");
 }
 
 #[test]
@@ -82,7 +167,7 @@ fn an_owner_who_wants_fixed_prices_gets_them() {
 }
 
 #[test]
-fn a_receipt_counts_only_where_it_says_what_this_payment_moved() {
+fn no_receipt_lowers_the_ceiling_that_counts() {
     let chain = seller::chain(8453, 1 << 40);
     let told = |change: &dyn Fn(&mut Value)| {
         let mut receipt = json!({ "success": true, "transaction": format!("0x{}", "11".repeat(32)),
@@ -92,8 +177,8 @@ fn a_receipt_counts_only_where_it_says_what_this_payment_moved() {
     };
     let stranger = PAYEE;
     for (name, receipt, open) in [
-        // Charged with what the receipt says.
-        ("true", told(&|_| {}), "0.000000"),
+        // A report; the chain has the truth.
+        ("true", told(&|_| {}), "0.090000"),
         // More than was signed cannot be moved.
         ("above", told(&|r| r["amount"] = json!("90001")), "0.000000"),
         // The rest is unknown, and the ceiling counts.
@@ -130,12 +215,7 @@ fn a_receipt_counts_only_where_it_says_what_this_payment_moved() {
         let proxy = ServedProxy::new(&seller, &["--rpc", &address(&chain)]);
         assert_eq!(proxy.chat().status(), 200, "{name}");
         let spend = proxy.spend();
-        let counted = if name == "true" {
-            "0.001234"
-        } else {
-            "0.090000"
-        };
-        assert_eq!(spend["session"], counted, "{name}: {spend}");
+        assert_eq!(spend["session"], "0.090000", "{name}: {spend}");
         assert_eq!(spend["open"], open, "{name}: {spend}");
         let false_claims = u64::from(name == "above");
         assert_eq!(spend["false_claims"], false_claims, "{name}: {spend}");
@@ -254,10 +334,14 @@ fn a_ceiling_without_approval_of_permit2_gives_way_to_a_fixed_price() {
 
 #[test]
 fn a_permit_is_signed_for_a_seller_that_sends_it() {
-    let chain = seller::chain(8453, 0);
-    let seller = ScriptedSeller::new(|request| match payment(request) {
+    let state = ChainState::of_base(0);
+    let chain = seller::chain_of(Arc::clone(&state));
+    let seller = ScriptedSeller::new(move |request| match payment(request) {
         None => sponsored_offer(&both()),
-        Some(_) => seller::answer().with("payment-response", receipt(Some("1234"))),
+        Some(paid) => {
+            state.lock().unwrap().settle(&paid, 1234);
+            seller::answer().with("payment-response", receipt(Some("1234")))
+        }
     });
     let proxy = ServedProxy::new(&seller, &["--rpc", &address(&chain)]);
     // The first one is settled when the second is asked for.
@@ -269,7 +353,7 @@ fn a_permit_is_signed_for_a_seller_that_sends_it() {
         assert_eq!(permit["nonce"], "7");
         assert_eq!(permit["amount"], "90000");
     }
-    assert_eq!(proxy.spend()["session"], "0.002468");
+    assert_eq!(schemes(&seller), ["upto", "upto"]);
 }
 
 /// Asks for two answers, of which the seller settles neither, and reads the schemes that paid them.

@@ -5,10 +5,12 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
+use bardo_x402::authorization::UPTO_PROXY;
 use bardo_x402::wire::{decode_header, encode_header};
 use serde_json::{Value, json};
 
 use crate::http::{HttpMessage, read_message};
+use crate::rig::ADDRESS;
 
 /// USDC on Base, and the account of the seller.
 pub(crate) const USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
@@ -233,6 +235,8 @@ pub(crate) struct ChainState {
     pub(crate) allowance: u64,
     /// Payments by Permit2 that are settled: their nonces in hexadecimal digits, and what they moved.
     pub(crate) settled: Vec<(String, u64)>,
+    /// Nonces that are used, each named by a transaction that moves nothing and settles no payment.
+    pub(crate) decoys: Vec<String>,
     /// How often the chain is asked before it shows any settlement.
     pub(crate) unseen: u64,
 }
@@ -244,17 +248,27 @@ impl ChainState {
             id: 8453,
             allowance,
             settled: Vec::new(),
+            decoys: Vec::new(),
             unseen: 0,
         }))
     }
 
     /// Settles a payment by Permit2.
     pub(crate) fn settle(&mut self, paid: &Value, moved: u64) {
-        let nonce = paid["payload"]["permit2Authorization"]["nonce"].as_str();
-        let nonce = bardo_x402::evm::U256::from_str_radix(nonce.expect("a nonce"), 10);
-        let nonce = nonce.expect("a number");
-        self.settled.push((format!("{nonce:064x}"), moved));
+        self.settled.push((nonce(paid), moved));
     }
+
+    /// Uses a nonce out of sight, and shows a transaction that only names it.
+    pub(crate) fn hide(&mut self, paid: &Value) {
+        self.decoys.push(nonce(paid));
+    }
+}
+
+/// The nonce of a payment by Permit2, as hexadecimal digits.
+fn nonce(paid: &Value) -> String {
+    let nonce = paid["payload"]["permit2Authorization"]["nonce"].as_str();
+    let nonce = bardo_x402::evm::U256::from_str_radix(nonce.expect("a nonce"), 10);
+    format!("{:064x}", nonce.expect("a number"))
 }
 
 /// A JSON-RPC server of a chain with what Permit2 may take, and 7 as the nonce of every permit.
@@ -273,10 +287,12 @@ pub(crate) fn chain_of(state: Arc<Mutex<ChainState>>) -> ScriptedSeller {
         let result = match (call["method"].as_str(), data) {
             (Some("eth_chainId"), _) => json!(format!("{:#x}", state.id)),
             (Some("eth_blockNumber"), _) => json!("0x64"),
-            (Some("eth_getLogs"), _) => state.settled.iter().map(transfer).collect(),
+            (Some("eth_getLogs"), _) => {
+                let decoys = state.decoys.iter().map(|nonce| decoy(nonce));
+                state.settled.iter().map(transfer).chain(decoys).collect()
+            }
             (Some("eth_getTransactionByHash"), _) => {
-                let hash = call["params"][0].as_str().expect("a hash");
-                json!({ "input": format!("0x016c1748{}", &hash[2..]) })
+                transaction(call["params"][0].as_str().expect("a hash"))
             }
             (_, Some(data)) if data.starts_with("0x7ecebe00") => json!("0x7"),
             (_, Some(data)) if data.starts_with("0x4fe02b44") => json!(bitmap(&mut state, data)),
@@ -291,6 +307,32 @@ fn transfer((nonce, moved): &(String, u64)) -> Value {
     json!({ "transactionHash": format!("0x{nonce}"), "data": format!("{moved:#066x}") })
 }
 
+/// The log of a decoy, in a transaction whose hash names the nonce.
+fn decoy(nonce: &str) -> Value {
+    json!({ "transactionHash": format!("0xdecoy{nonce}"), "data": "0x0" })
+}
+
+/// A transaction by its hash: `settleWithPermit` of the nonce, or a transfer of nothing that ends with
+/// it.
+fn transaction(hash: &str) -> Value {
+    let word = |text: &str| format!("{:0>64}", text.trim_start_matches("0x").to_lowercase());
+    let zero = word("0");
+    if let Some(nonce) = hash.strip_prefix("0xdecoy") {
+        let (from, to) = (word(ADDRESS), word(PAYEE));
+        return json!({ "to": USDC, "input": format!("0x23b872dd{from}{to}{zero}{nonce}") });
+    }
+    let words = [
+        zero.repeat(5),
+        word(USDC),
+        zero.clone(),
+        word(hash),
+        zero.repeat(2),
+        word(ADDRESS),
+        zero.repeat(5),
+    ];
+    json!({ "to": UPTO_PROXY.to_string(), "input": format!("0x016c1748{}", words.concat()) })
+}
+
 /// The nonces of Permit2 that are used, among the 256 that were asked for.
 fn bitmap(state: &mut ChainState, data: &str) -> String {
     use bardo_x402::evm::U256;
@@ -299,7 +341,8 @@ fn bitmap(state: &mut ChainState, data: &str) -> String {
         return "0x0".to_owned();
     }
     let word = U256::from_str_radix(&data[74..], 16).expect("a word");
-    let used = state.settled.iter().map(|(nonce, _)| {
+    let settled = state.settled.iter().map(|(nonce, _)| nonce);
+    let used = settled.chain(&state.decoys).map(|nonce| {
         let nonce = U256::from_str_radix(nonce, 16).expect("a nonce");
         match nonce >> 8 == word {
             true => U256::from(1) << usize::from(nonce.byte(0)),
