@@ -54,7 +54,7 @@ pub(crate) enum PaymentEnd {
     /// Charged with this amount, as the seller alone says. The most that it can cost counts until
     /// the chain says what was taken.
     Reported(MicroUsd),
-    /// The seller refused it. It can still be settled until its deadline, and counts until then.
+    /// The seller says that it refused it. It may be settled all the same, and stays counted.
     Refused,
     /// Sent once more after a refusal, so that its end is unknown again.
     Reopened,
@@ -62,7 +62,6 @@ pub(crate) enum PaymentEnd {
 
 /// A signed payment whose charge is not known yet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct OpenPayment {
     /// The nonce, as hexadecimal digits.
     nonce: String,
@@ -70,7 +69,6 @@ struct OpenPayment {
     amount: u64,
     /// Last second, in Unix time, at which it can settle.
     ends_s: u64,
-    refused: bool,
 }
 
 /// Amounts of a session or a day.
@@ -100,12 +98,6 @@ impl SpendTally {
         }
     }
 
-    /// Lets go of refused payments that can no longer settle.
-    fn release(&mut self, now_s: u64) {
-        self.open
-            .retain(|payment| !payment.refused || payment.ends_s >= now_s);
-    }
-
     fn add(
         &mut self,
         payment: OpenPayment,
@@ -130,18 +122,13 @@ impl SpendTally {
         }
     }
 
+    /// Only a charge ends the count: what a seller says of a payment does not change what it can
+    /// cost.
     fn end(&mut self, nonce: &str, end: PaymentEnd) {
-        let Some(at) = self.open.iter().position(|open| open.nonce == nonce) else {
-            return;
-        };
-        match end {
-            PaymentEnd::Refused => self.open[at].refused = true,
-            PaymentEnd::Reopened => self.open[at].refused = false,
-            PaymentEnd::Reported(_) => {}
-            PaymentEnd::Charged(amount) => {
-                let open = self.open.swap_remove(at);
-                self.charged = self.charged.saturating_add(amount.get().min(open.amount));
-            }
+        let at = self.open.iter().position(|open| open.nonce == nonce);
+        if let (Some(at), PaymentEnd::Charged(amount)) = (at, end) {
+            let open = self.open.swap_remove(at);
+            self.charged = self.charged.saturating_add(amount.get().min(open.amount));
         }
     }
 }
@@ -167,8 +154,16 @@ impl SpendSession {
             (Some(_), PaymentEnd::Reported(amount)) => {
                 self.reported.insert(nonce.to_owned(), amount);
             }
+            // The chain was faster than the answer.
+            (None, PaymentEnd::Reported(amount)) => {
+                let charged = self.charged.remove(nonce);
+                self.false_claims += u64::from(charged.is_some_and(|charged| amount < charged));
+            }
             (Some(open), PaymentEnd::Charged(amount)) => {
                 let reported = self.reported.remove(nonce);
+                if reported.is_none() {
+                    self.charged.insert(nonce.to_owned(), amount);
+                }
                 let is_less = reported.is_some_and(|reported| reported < amount);
                 self.false_claims += u64::from(is_less || amount.get() > open.amount);
             }
@@ -193,6 +188,8 @@ struct SpendSession {
     false_claims: u64,
     /// What sellers said of open payments, by their nonces.
     reported: HashMap<String, MicroUsd>,
+    /// What was charged for payments of which no seller said an amount, by their nonces.
+    charged: HashMap<String, MicroUsd>,
 }
 
 impl SpendBook {
@@ -228,7 +225,6 @@ impl SpendBook {
     pub(crate) fn today(&self, now_s: u64) -> Result<MicroUsd, CapRefusal> {
         self.locked(|tally| {
             tally.roll(now_s);
-            tally.release(now_s);
             Ok(tally.counted())
         })
     }
@@ -257,10 +253,8 @@ impl SpendBook {
             nonce: nonce.to_owned(),
             amount: amount.get(),
             ends_s,
-            refused: false,
         };
         let mut session = self.session();
-        session.tally.release(now_s);
         let mut tally = session.tally.clone();
         tally.add(
             payment.clone(),
@@ -270,12 +264,17 @@ impl SpendBook {
         )?;
         self.locked(|day| {
             day.roll(now_s);
-            day.release(now_s);
             day.add(payment, "day", "--cap-day", self.caps.day)
         })?;
         session.tally = tally;
         session.payments += 1;
         Ok(())
+    }
+
+    /// Whether the end of a payment of this session is not known yet.
+    pub(crate) fn is_open(&self, nonce: &str) -> bool {
+        let session = self.session();
+        session.tally.open.iter().any(|open| open.nonce == nonce)
     }
 
     /// Notes how a payment ended. Where the file cannot be written, the payment stays counted.

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use bardo_keystore::hex;
 use bardo_providers::BaseUrl;
 use bardo_x402::authorization::PERMIT2;
-use bardo_x402::evm::{Address, U256, calls};
+use bardo_x402::evm::{Address, B256, U256, calls};
 use bardo_x402::token::PaymentToken;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header::CONTENT_TYPE};
@@ -131,6 +131,24 @@ impl WalletReader {
         Ok(calls::nonce_is_used(bitmap, nonce))
     }
 
+    /// Whether a token has moved the payment of an account with this nonce, or never will because the
+    /// account canceled it (ERC-3009).
+    ///
+    /// # Errors
+    /// When the server does not say so, or is on another chain than the token.
+    pub(crate) async fn is_moved(
+        &self,
+        token: &PaymentToken,
+        account: Address,
+        nonce: B256,
+    ) -> Result<bool> {
+        if self.chain_id().await? != token.network().chain_id() {
+            bail!("the JSON-RPC server is on another network");
+        }
+        let state = calls::authorization_state(account, nonce);
+        Ok(self.view(token, &state).await? != U256::ZERO)
+    }
+
     /// What a payment by Permit2 that is settled moved from an account, in the smallest units of its
     /// token; `None` where no transaction that settles it is found.
     ///
@@ -231,6 +249,8 @@ impl WalletReader {
 /// A number in hexadecimal digits.
 fn number(value: &Value) -> Result<U256> {
     let digits = value.as_str().and_then(|text| text.strip_prefix("0x"));
+    // A contract that has no such view can answer with no digits at all.
+    let digits = digits.filter(|digits| !digits.is_empty());
     let digits = digits.context("the server answered no number")?;
     U256::from_str_radix(digits, 16).map_err(|_| anyhow!("the server answered no number"))
 }
@@ -245,6 +265,14 @@ pub(crate) fn decimal(units: U256, digits: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_digits_are_no_number() {
+        assert_eq!(number(&json!("0x0")).unwrap(), U256::ZERO);
+        for none in [json!("0x"), json!(""), json!("1"), json!(1), Value::Null] {
+            assert!(number(&none).is_err(), "{none}");
+        }
+    }
 
     #[test]
     fn amounts_are_shown_in_decimal() {

@@ -154,12 +154,10 @@ impl Exchange {
         }
     }
 
-    /// Finds out by the chain how a payment ends, where no receipt says it.
+    /// Finds out by the chain how a payment ends, where no answer says it.
     fn watch(&self, payment: &CountedPayment) {
-        if payment.permit2.is_some() {
-            let (payer, status) = (Arc::clone(&self.payer), Rc::clone(&self.status));
-            tokio::task::spawn_local(settlement::watch(payer, status, payment.clone()));
-        }
+        let (payer, status) = (Arc::clone(&self.payer), Rc::clone(&self.status));
+        tokio::task::spawn_local(settlement::watch(payer, status, payment.clone()));
     }
 
     /// Whether there is an offer of a fixed price that is not tried yet.

@@ -8,7 +8,7 @@ use bardo_x402::evm::{Address, B256, Signer, U256};
 use bardo_x402::payer::{
     ChosenOffer, OfferRefusal, PayerLimits, PaymentHeader, PaymentOffers, Permit2Approval,
 };
-use bardo_x402::token::{EvmNetwork, PaymentToken, TokenAmount};
+use bardo_x402::token::{PaymentToken, TokenAmount};
 use bardo_x402::wire::{PaymentScheme, SettlementReceipt, TransferMethod, X402Version};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
@@ -54,7 +54,7 @@ pub(crate) struct CountedPayment {
     pub(crate) value: HeaderValue,
     pub(crate) version: X402Version,
     pub(crate) scheme: PaymentScheme,
-    network: EvmNetwork,
+    pub(crate) token: PaymentToken,
     payer: Address,
     /// The nonce at Permit2, where that moves the money.
     pub(crate) permit2: Option<U256>,
@@ -219,7 +219,7 @@ impl OfferPayer {
             value,
             version: chosen.version(),
             scheme: chosen.method().scheme(),
-            network: chosen.token().network(),
+            token: chosen.token().clone(),
             payer: signed.claim.payer,
             permit2: (chosen.method() != TransferMethod::Exact).then(|| signed.claim.nonce.into()),
             amount: signed.amount.to_usd(),
@@ -276,7 +276,8 @@ impl CountedPayment {
         let is_pending = receipt.is_pending();
         match receipt {
             SettlementReceipt::Settled { network, payer, .. }
-                if network != self.network || payer.is_some_and(|payer| payer != self.payer) =>
+                if network != self.token.network()
+                    || payer.is_some_and(|payer| payer != self.payer) =>
             {
                 ReceiptNews::None
             }

@@ -54,7 +54,7 @@ impl StatusLine {
         };
         let claims = match figures.false_claims {
             0 => String::new(),
-            claims => format!(", {claims} with a receipt above what was signed"),
+            claims => format!(", {claims} with a wrong receipt"),
         };
         let plural = if figures.payments == 1 { "" } else { "s" };
         format!(

@@ -10,6 +10,7 @@ mod guarding;
 mod histories;
 mod http;
 mod paying;
+mod refusing;
 mod repeating;
 mod rig;
 mod running;

@@ -228,6 +228,11 @@ pub(crate) fn honest() -> ScriptedSeller {
     })
 }
 
+/// Answers of a token to a question.
+pub(crate) const UNUSED: &str =
+    "0x0000000000000000000000000000000000000000000000000000000000000000";
+pub(crate) const USED: &str = "0x0000000000000000000000000000000000000000000000000000000000000001";
+
 /// What a scripted chain says.
 pub(crate) struct ChainState {
     pub(crate) id: u64,
@@ -237,6 +242,10 @@ pub(crate) struct ChainState {
     pub(crate) settled: Vec<(String, u64)>,
     /// Nonces that are used, each named by a transaction that moves nothing and settles no payment.
     pub(crate) decoys: Vec<String>,
+    /// Unix time of its newest block; none where it does not say so.
+    pub(crate) time_s: Option<u64>,
+    /// What the token answers when it is asked whether a payment of a fixed price was moved.
+    pub(crate) moved: &'static str,
     /// How often the chain is asked before it shows any settlement.
     pub(crate) unseen: u64,
 }
@@ -249,6 +258,8 @@ impl ChainState {
             allowance,
             settled: Vec::new(),
             decoys: Vec::new(),
+            time_s: None,
+            moved: UNUSED,
             unseen: 0,
         }))
     }
@@ -291,9 +302,13 @@ pub(crate) fn chain_of(state: Arc<Mutex<ChainState>>) -> ScriptedSeller {
                 let decoys = state.decoys.iter().map(|nonce| decoy(nonce));
                 state.settled.iter().map(transfer).chain(decoys).collect()
             }
+            (Some("eth_getBlockByNumber"), _) => {
+                json!({ "timestamp": state.time_s.map(|time_s| format!("{time_s:#x}")) })
+            }
             (Some("eth_getTransactionByHash"), _) => {
                 transaction(call["params"][0].as_str().expect("a hash"))
             }
+            (_, Some(data)) if data.starts_with("0xe94a0102") => json!(state.moved),
             (_, Some(data)) if data.starts_with("0x7ecebe00") => json!("0x7"),
             (_, Some(data)) if data.starts_with("0x4fe02b44") => json!(bitmap(&mut state, data)),
             _ => json!(format!("{:#x}", state.allowance)),
