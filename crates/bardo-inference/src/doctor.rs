@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
+use bardo_types::money::MicroUsd;
 use bardo_x402::evm::{Address, U256};
 use bardo_x402::token::PaymentToken;
 use bytes::Bytes;
@@ -279,7 +280,7 @@ async fn check_endpoint(settings: &ProxySettings, model: Option<&str>, list: &mu
     let book = Arc::new(SpendBook::new(settings.caps, settings.state.clone()));
     let (tokens, schemes) = (settings.tokens.clone(), settings.schemes.clone());
     let payer = OfferPayer::new(signer, book, tokens, schemes, vec![host.clone()], None);
-    match payer.choose(&offers, &settings.schemes) {
+    match payer.choose(&offers, &settings.schemes, MicroUsd::ZERO) {
         Ok(chosen) => {
             let (scheme, amount) = (chosen.method().scheme().name(), chosen.amount().to_usd());
             let version = offers.version().number();

@@ -121,9 +121,12 @@ impl Exchange {
         let mut schemes = self.payer.schemes.as_slice();
         let since = Instant::now();
         loop {
-            let payment = match self.payer.pay(offers, schemes).await {
+            // What is signed can be settled, whatever the seller says, so one cap is for all of it.
+            let spent = self.pending.spent(hash);
+            let falls_back = self.falls_back(offers, schemes, spent);
+            let payment = match self.payer.pay(offers, schemes, spent).await {
                 // Nothing was signed, so a fixed price is still free to choose.
-                Err(refusal) if refusal.is_of_a_ceiling() && self.falls_back(offers, schemes) => {
+                Err(refusal) if refusal.is_of_a_ceiling() && falls_back => {
                     schemes = FIXED_PRICE;
                     continue;
                 }
@@ -135,7 +138,7 @@ impl Exchange {
                 }
                 payment => payment?,
             };
-            self.watch(&payment);
+            self.watch(hash, &payment);
             let used = self.pending.keep(hash, payment);
             let (used, reason) = match self.send_paid(message, used, false).await? {
                 PaidOutcome::Answered(answer) => return Ok(answer),
@@ -143,7 +146,8 @@ impl Exchange {
             };
             // A seller that refuses a ceiling before it served anything may take a fixed price.
             let is_ceiling = used.payment.scheme == PaymentScheme::Upto;
-            if !is_ceiling || !self.falls_back(offers, schemes) {
+            let spent = self.pending.spent(hash);
+            if !is_ceiling || !self.falls_back(offers, schemes, spent) {
                 return Err(ProxyRefusal::Refused {
                     amount: used.payment.amount.to_string(),
                     reason,
@@ -155,16 +159,28 @@ impl Exchange {
     }
 
     /// Finds out by the chain how a payment ends, where no answer says it.
-    fn watch(&self, payment: &CountedPayment) {
+    fn watch(&self, hash: MessageHash, payment: &CountedPayment) {
         let (payer, status) = (Arc::clone(&self.payer), Rc::clone(&self.status));
-        tokio::task::spawn_local(settlement::watch(payer, status, payment.clone()));
+        let (pending, payment) = (Arc::clone(&self.pending), payment.clone());
+        tokio::task::spawn_local(async move {
+            let charged = settlement::watch(payer, status, payment.clone()).await;
+            if charged == Some(MicroUsd::ZERO) {
+                pending.disproved(hash, &payment.nonce);
+            }
+        });
     }
 
-    /// Whether there is an offer of a fixed price that is not tried yet.
-    fn falls_back(&self, offers: &PaymentOffers, schemes: &[PaymentScheme]) -> bool {
+    /// Whether there is an offer of a fixed price that is not tried yet, and has room in the cap of the
+    /// request.
+    fn falls_back(
+        &self,
+        offers: &PaymentOffers,
+        schemes: &[PaymentScheme],
+        spent: MicroUsd,
+    ) -> bool {
         schemes.contains(&PaymentScheme::Upto)
             && schemes.contains(&PaymentScheme::Exact)
-            && self.payer.choose(offers, FIXED_PRICE).is_ok()
+            && self.payer.choose(offers, FIXED_PRICE, spent).is_ok()
     }
 
     /// Sends a request with a payment, again and again with the same one while its outcome is open.

@@ -126,7 +126,8 @@ impl OfferPayer {
         }
     }
 
-    /// Takes an offer that one of these schemes pays, signs it, and counts it.
+    /// Takes an offer that one of these schemes pays, signs it, and counts it. `spent` is the most that
+    /// earlier payments of the same request can cost.
     ///
     /// # Errors
     /// When no offer is taken, or a cap has no room.
@@ -134,8 +135,9 @@ impl OfferPayer {
         &self,
         offers: &PaymentOffers,
         schemes: &[PaymentScheme],
+        spent: MicroUsd,
     ) -> Result<CountedPayment, PayRefusal> {
-        let chosen = self.choose(offers, schemes)?;
+        let chosen = self.choose(offers, schemes, spent)?;
         self.check_host(&chosen)?;
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce).map_err(PayRefusal::Random)?;
@@ -159,7 +161,7 @@ impl OfferPayer {
         Ok(counted)
     }
 
-    /// Takes an offer without signing it.
+    /// Takes an offer without signing it, within what is left of the cap of the request.
     ///
     /// # Errors
     /// When no offer is taken.
@@ -167,12 +169,14 @@ impl OfferPayer {
         &self,
         offers: &PaymentOffers,
         schemes: &[PaymentScheme],
+        spent: MicroUsd,
     ) -> Result<ChosenOffer, PayRefusal> {
         let cap = self.book.caps().request;
+        let left = MicroUsd::new(cap.get().saturating_sub(spent.get()));
         let limits = PayerLimits {
             tokens: self.tokens.clone(),
             schemes: schemes.to_vec(),
-            most: TokenAmount::from_usd(cap),
+            most: TokenAmount::from_usd(left),
             most_timeout_s: TIMEOUT_MAX_S,
         };
         offers.choose(&limits).map_err(|refusal| match refusal {
@@ -180,7 +184,7 @@ impl OfferPayer {
                 period: "request",
                 flag: "--cap-request",
                 cap,
-                spent: MicroUsd::ZERO,
+                spent,
                 amount: amount.to_usd(),
             }),
             other => PayRefusal::Offer(other),

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bardo_types::money::MicroUsd;
 use tokio::sync::Notify;
 
 use crate::payer::{CountedPayment, now_s};
@@ -46,6 +47,8 @@ struct PendingPayment {
 #[derive(Default)]
 pub(crate) struct PendingPayments {
     payments: Mutex<HashMap<MessageHash, PendingPayment>>,
+    /// Payments of requests that have no answer yet, by their nonces. Their sellers can settle them.
+    spent: Mutex<HashMap<MessageHash, HashMap<String, MicroUsd>>>,
     changed: Notify,
 }
 
@@ -118,6 +121,28 @@ impl PendingPayments {
         }
     }
 
+    /// The most that the payments of a request can cost which brought no answer.
+    pub(crate) fn spent(&self, hash: MessageHash) -> MicroUsd {
+        let spent = self.lock_spent();
+        let amounts = spent.get(&hash).into_iter().flat_map(HashMap::values);
+        amounts.fold(MicroUsd::ZERO, |sum, amount| {
+            MicroUsd::new(sum.get().saturating_add(amount.get()))
+        })
+    }
+
+    /// Gives back the room of a payment that is proven to be unused.
+    pub(crate) fn disproved(&self, hash: MessageHash, nonce: &str) {
+        let mut spent = self.lock_spent();
+        if let Some(payments) = spent.get_mut(&hash) {
+            payments.remove(nonce);
+        }
+        spent.retain(|_, payments| !payments.is_empty());
+    }
+
+    fn lock_spent(&self) -> MutexGuard<'_, HashMap<MessageHash, HashMap<String, MicroUsd>>> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<MessageHash, PendingPayment>> {
         self.payments.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -134,6 +159,7 @@ pub(crate) struct PaymentInUse {
 impl PaymentInUse {
     /// The seller has begun to answer: requests with the same content are others from now on.
     pub(crate) fn begin_answer(&self) {
+        self.pending.lock_spent().remove(&self.hash);
         self.change(|entry| entry.has_answer = true);
     }
 
@@ -148,7 +174,15 @@ impl PaymentInUse {
 
     /// Notes what is known, for the next request with the same content.
     pub(crate) fn note(&self, sent: SentOutcome) {
+        self.spend();
         self.change(|entry| entry.sent = sent);
+    }
+
+    /// Counts the payment against the cap of its request.
+    fn spend(&self) {
+        let mut spent = self.pending.lock_spent();
+        let payments = spent.entry(self.hash).or_default();
+        payments.insert(self.payment.nonce.clone(), self.payment.amount);
     }
 
     fn change(&self, change: impl FnOnce(&mut PendingPayment)) {
@@ -164,9 +198,14 @@ impl PaymentInUse {
 
 impl Drop for PaymentInUse {
     fn drop(&mut self) {
+        let mut is_kept = false;
         self.change(|entry| {
             entry.in_use = false;
             entry.has_answer = false;
+            is_kept = true;
         });
+        if is_kept {
+            self.spend();
+        }
     }
 }

@@ -1,12 +1,15 @@
 //! Payments that the seller says it refused: they count until the chain says that they are unused.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::rig::ServedProxy;
-use crate::seller::{self, ChainState, ScriptedSeller, UNUSED, USED, entry, offer};
+use crate::rig::{ServedProxy, chat};
+use crate::seller::{
+    self, ChainState, ScriptedSeller, SellerReply, UNUSED, USED, entry, offer, payment,
+};
 
 /// A seller that refuses every payment, which is valid for a second.
 fn refusing() -> ScriptedSeller {
@@ -15,6 +18,76 @@ fn refusing() -> ScriptedSeller {
         entry["maxTimeoutSeconds"] = json!(1);
         offer(&[entry])
     })
+}
+
+/// The nonces of all payments by `exact`, and how many were signed by another scheme.
+fn signed(seller: &ScriptedSeller) -> (BTreeSet<String>, usize) {
+    let paid = seller.payments();
+    let nonce = |paid: &Value| {
+        let nonce = paid["payload"]["authorization"]["nonce"].as_str();
+        nonce.map(str::to_owned)
+    };
+    let others = paid.iter().filter(|paid| nonce(paid).is_none()).count();
+    (paid.iter().filter_map(nonce).collect(), others)
+}
+
+#[test]
+fn a_fixed_price_beside_a_refused_ceiling_needs_room_in_the_cap_of_the_request() {
+    let chain = chain(false, UNUSED);
+    let rpc = format!("http://127.0.0.1:{}", chain.port);
+    for (cap, status, exact) in [("0.093659", 402, 0), ("0.09366", 200, 1)] {
+        let seller = ScriptedSeller::new(|request| match payment(request) {
+            Some(paid) if paid["accepted"]["scheme"] == "exact" => seller::answer(),
+            _ => offer(&[entry("upto", "90000"), entry("exact", "3660")]),
+        });
+        let proxy = ServedProxy::new(&seller, &["--rpc", &rpc, "--cap-request", cap]);
+        assert_eq!(proxy.chat().status(), status, "{cap}");
+        let (nonces, ceilings) = signed(&seller);
+        assert_eq!((nonces.len(), ceilings), (exact, 1), "{cap}");
+    }
+}
+
+#[test]
+fn a_request_that_comes_again_has_one_cap_for_all_its_payments() {
+    for (cap, payments) in [("0.007319", 1), ("0.00732", 2)] {
+        let seller = ScriptedSeller::new(|_| offer(&[entry("exact", "3660")]));
+        let proxy = ServedProxy::new(&seller, &["--cap-request", cap]);
+        for _ in 0..4 {
+            assert_eq!(proxy.chat().status(), 402, "{cap}");
+        }
+        assert_eq!(signed(&seller).0.len(), payments, "{cap}");
+        let refused = proxy.chat().text();
+        assert!(refused.contains("--cap-request"), "{refused}");
+        // Another request has its own.
+        proxy.ask("/v1/chat/completions", &chat("More"));
+        assert_eq!(signed(&seller).0.len(), payments + 1, "{cap}");
+    }
+}
+
+#[test]
+fn a_payment_whose_answer_was_lost_takes_room_after_its_end_too() {
+    let seller = ScriptedSeller::new(|request| match payment(request) {
+        Some(_) => SellerReply::Die,
+        None => {
+            let mut entry = entry("exact", "3660");
+            entry["maxTimeoutSeconds"] = json!(1);
+            offer(&[entry])
+        }
+    });
+    let proxy = ServedProxy::new(&seller, &["--cap-request", "0.007319"]);
+    let first = proxy.chat().text();
+    assert!(first.contains("payment_unanswered"), "{first}");
+    until(|| proxy.chat().text().contains("--cap-request"));
+    assert_eq!(signed(&seller).0.len(), 1);
+}
+
+#[test]
+fn an_answered_request_takes_no_room_from_the_next_with_its_content() {
+    let seller = seller::honest();
+    let proxy = ServedProxy::new(&seller, &["--cap-request", "0.00366"]);
+    for _ in 0..3 {
+        assert_eq!(proxy.chat().status(), 200);
+    }
 }
 
 /// A chain whose time is long after the end of every payment, or before it.
