@@ -24,7 +24,8 @@ pub trait Credits: Send + Sync {
         key: &'a str,
     ) -> Pending<'a, Result<(), CreditsError>>;
 
-    /// Reads whether Bankr tops up by itself; `None` where these books have no such thing.
+    /// Reads whether Bankr tops up by itself; `None` where these books have no such setting, or none
+    /// that the key may read. After any error the setting is unknown, and nothing is paid.
     fn auto_top_up(&self) -> Pending<'_, Result<Option<AutoTopUp>, CreditsError>> {
         Box::pin(std::future::ready(Ok(None)))
     }
@@ -219,9 +220,9 @@ impl BankrCreditMonitor {
                 self.memory().is_low = true;
                 Ok(Action::Vendor(auto.last_error))
             }
-            // A key that may not read the setting has the owner's caps alone.
-            Ok(_) | Err(CreditsError::Refused(_)) => Ok(top_up),
-            Err(unknown @ CreditsError::Unknown(_)) => {
+            // Where there is no setting, the owner's caps hold alone.
+            Ok(_) => Ok(top_up),
+            Err(unknown) => {
                 self.forget(today, amount);
                 Err(unknown)
             }

@@ -6,7 +6,7 @@ use bardo_types::money::MicroUsd;
 use bardo_types::secret::Secret;
 use bytes::Bytes;
 use http::response::Parts;
-use http::{Method, Request, header};
+use http::{Method, Request, StatusCode, header};
 use http_body_util::Full;
 use serde_json::{Value, json};
 
@@ -96,14 +96,36 @@ impl BankrApi {
         path: &str,
         body: Option<(&Value, &str)>,
     ) -> Result<Value, CreditsError> {
-        let request = self.request(http, method, path, body)?;
-        let (head, body) = http.open(request).await.map_err(|error| failed(&error))?;
-        let body = body.collect().await.map_err(|error| failed(&error))?;
+        let (head, body) = self.exchange(http, method, path, body).await?;
         if !head.status.is_success() {
             return Err(refused(&head, &body));
         }
-        serde_json::from_slice(&body)
-            .map_err(|_| CreditsError::Unknown("the answer is not JSON".to_owned()))
+        json_of(&body)
+    }
+
+    async fn exchange(
+        &self,
+        http: &Http,
+        method: Method,
+        path: &str,
+        body: Option<(&Value, &str)>,
+    ) -> Result<(Parts, Bytes), CreditsError> {
+        let request = self.request(http, method, path, body)?;
+        let (head, body) = http.open(request).await.map_err(|error| failed(&error))?;
+        let body = body.collect().await.map_err(|error| failed(&error))?;
+        Ok((head, body))
+    }
+
+    /// Reads the setting of auto top-up; `None` where there is none for this key.
+    async fn auto_top_up_setting(&self) -> Result<Option<Value>, CreditsError> {
+        let (head, body) = self
+            .exchange(&self.wallet, Method::GET, "/credits/auto-topup", None)
+            .await?;
+        match head.status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND => Ok(None),
+            status if status.is_success() => json_of(&body).map(Some),
+            _ => Err(refused(&head, &body)),
+        }
     }
 
     fn request(
@@ -167,9 +189,18 @@ impl Credits for BankrApi {
 
     fn auto_top_up(&self) -> Pending<'_, Result<Option<AutoTopUp>, CreditsError>> {
         Box::pin(async move {
-            let raw = self
-                .send(&self.wallet, Method::GET, "/credits/auto-topup", None)
-                .await?;
+            // A failed read does not say that the setting is off.
+            let read = self
+                .auto_top_up_setting()
+                .await
+                .map_err(|error| match error {
+                    CreditsError::Refused(reason) | CreditsError::Unknown(reason) => {
+                        CreditsError::Unknown(reason)
+                    }
+                })?;
+            let Some(raw) = read else {
+                return Ok(None);
+            };
             let config = raw.get("config").unwrap_or(&Value::Null);
             let Some(is_enabled) = config.get("enabled").and_then(Value::as_bool) else {
                 let text = "the answer does not say whether Bankr tops up by itself";
@@ -184,6 +215,11 @@ impl Credits for BankrApi {
             }))
         })
     }
+}
+
+fn json_of(body: &[u8]) -> Result<Value, CreditsError> {
+    serde_json::from_slice(body)
+        .map_err(|_| CreditsError::Unknown("the answer is not JSON".to_owned()))
 }
 
 /// A request that never left is refused; any other outcome is unknown.

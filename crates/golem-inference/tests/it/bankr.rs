@@ -93,3 +93,22 @@ async fn top_ups_that_bankr_makes_by_itself_are_read() {
         assert!(matches!(auto, Err(CreditsError::Unknown(_))), "{silent}");
     }
 }
+
+#[tokio::test]
+async fn a_setting_that_cannot_be_read_now_is_unknown_and_not_off() {
+    for status in [400, 402, 408, 409, 425, 429, 500, 503] {
+        let stub = Stub::start(move |_| answer(status, &[], r#"{"error":"no"}"#)).await;
+        let auto = api(&stub).auto_top_up().await;
+        let unknown = CreditsError::Unknown(format!("{status} no"));
+        assert_eq!(auto, Err(unknown));
+    }
+    // These books have none, or none for this key.
+    for status in [401, 403, 404] {
+        let stub = Stub::start(move |_| answer(status, &[], r#"{"error":"no"}"#)).await;
+        assert_eq!(api(&stub).auto_top_up().await, Ok(None), "{status}");
+    }
+    let nobody = || GatewayAddress::parse("http://127.0.0.1:9").expect("an address");
+    let unreachable = BankrApi::at(nobody(), nobody(), Secret::new("bk_1".into()));
+    let auto = unreachable.auto_top_up().await;
+    assert!(matches!(auto, Err(CreditsError::Unknown(_))), "{auto:?}");
+}
