@@ -32,7 +32,7 @@ pub(crate) enum ProxyRefusal {
     #[error("the endpoint asks for payment (402) without an offer that can be read: {0}")]
     NoOffer(String),
     #[error(
-        "the endpoint refused a payment of {amount} USD: {reason}. It is not paid again; the amount counts until the payment has expired"
+        "the endpoint refused a payment of {amount} USD: {reason}. It is not paid again; the amount counts until the chain shows it unused after its end"
     )]
     Refused { amount: String, reason: String },
     #[error(
