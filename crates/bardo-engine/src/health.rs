@@ -18,8 +18,7 @@ mod probes;
 mod record;
 mod window;
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -28,6 +27,7 @@ use bardo_types::fault::FaultClass;
 use bardo_types::feature::Feature;
 use bardo_types::model::ModelEntry;
 use bardo_types::receipt::{Outcome, Receipt};
+use hashbrown::{DefaultHashBuilder, HashMap};
 use tokio::time::Instant;
 
 use crate::failure::is_the_backends;
@@ -50,11 +50,11 @@ const RECORDS_MAX: usize = 512;
 /// The health records of all backends, and the budget of retries.
 pub struct HealthRecords {
     /// The ids are hashes already.
-    records: Mutex<hashbrown::HashMap<u64, HealthRecord>>,
+    records: Mutex<HashMap<u64, HealthRecord>>,
     probes: Mutex<HashMap<String, ProbeRecord>>,
     budget: Mutex<RetryBudget>,
     /// Random keys keep callers from choosing names that collide.
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
 }
 
 /// One backend with one model, by one key.
@@ -89,7 +89,7 @@ impl Default for HealthRecords {
             records: Mutex::default(),
             probes: Mutex::default(),
             budget: Mutex::new(RetryBudget::new(Instant::now())),
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
         }
     }
 }
@@ -114,7 +114,7 @@ impl HealthRecords {
         })
     }
 
-    fn records(&self) -> MutexGuard<'_, hashbrown::HashMap<u64, HealthRecord>> {
+    fn records(&self) -> MutexGuard<'_, HashMap<u64, HealthRecord>> {
         // Counters that a panic left half done mislead for five minutes at most.
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }

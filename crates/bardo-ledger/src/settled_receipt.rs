@@ -6,8 +6,8 @@
 use std::sync::LazyLock;
 
 use bardo_types::money::MicroUsd;
-use memchr::memchr;
 use memchr::memmem::Finder;
+use memchr::{memchr, memrchr};
 
 use crate::command::ReceiptRecord;
 
@@ -34,7 +34,16 @@ impl ReceiptRecord {
     }
 
     /// Has the receipt say what settling really came to.
-    fn put_final(&mut self, figures: &FinalFigures) {
+    pub fn put_final(&mut self, figures: &FinalFigures) {
+        if self.lacks_balance_alone(figures) {
+            let Some(balance) = figures.balance else {
+                return;
+            };
+            if let Some(json) = put_balance(&self.json, balance) {
+                self.json = json.into();
+                return;
+            }
+        }
         self.charge = figures.charge;
         let Some((start, end)) = cost(&self.json) else {
             return;
@@ -49,6 +58,15 @@ impl ReceiptRecord {
             let missing = details.shortfall.checked_add(figures.shortfall);
             details.shortfall = missing.unwrap_or(MicroUsd::MAX);
         }
+    }
+
+    /// Whether the text has all figures but the balance, as nearly every text does: what was to be
+    /// charged was there.
+    fn lacks_balance_alone(&self, figures: &FinalFigures) -> bool {
+        let details = self.details.as_ref();
+        self.charge == figures.charge
+            && figures.shortfall == MicroUsd::ZERO
+            && details.is_some_and(|details| details.spread == figures.spread)
     }
 
     /// The list price that the text names.
@@ -109,6 +127,17 @@ impl FinalFigures {
         text.push_str(&json[end..]);
         (text, list_price)
     }
+}
+
+/// The text of a receipt with this balance as the last member of its `cost`; `None` where another
+/// member is the last.
+fn put_balance(json: &str, balance: MicroUsd) -> Option<String> {
+    let (start, end) = cost(json)?;
+    // No amount has a colon.
+    let at = start + memrchr(b':', &json.as_bytes()[start..end])? + 1;
+    let (before, after) = (&json[..at], &json[end..]);
+    let is_balance = before.ends_with("\"balance\":");
+    is_balance.then(|| [before, "\"", balance.text().as_str(), "\"", after].concat())
 }
 
 /// Where the members of `cost` are: a flat object of the compact text that is written here. Within
@@ -187,5 +216,29 @@ mod tests {
         let after = r#"{"cost":{"charge":"0.000030","list_price":null,"savings":null}}"#;
         assert_eq!(FIGURES.put_into(before).as_deref(), Some(after));
         assert_eq!(FIGURES.put_into(r#"{"n":1}"#), None);
+    }
+
+    #[test]
+    fn a_receipt_that_lacks_the_balance_alone_gets_that_and_nothing_else() {
+        let text = |balance: &str| {
+            format!(
+                r#"{{"session":"balance:","cost":{{"spread":"0.000010","charge":"0.000030","shortfall":"0.000000","list_price":"0.000050","savings":"0.000020","balance":{balance}}},"cache":null}}"#
+            )
+        };
+        let figures = FinalFigures {
+            shortfall: MicroUsd::ZERO,
+            ..FIGURES
+        };
+        for before in ["null", r#""0.000009""#] {
+            let text = text(before);
+            let fast = put_balance(&text, MicroUsd::new(7));
+            assert_eq!(fast, figures.put_into(&text));
+        }
+        assert_eq!(fast_of(r#"{"cost":{"balance":null,"more":1}}"#), None);
+        assert_eq!(fast_of(r#"{"cost":{}}"#), None);
+    }
+
+    fn fast_of(json: &str) -> Option<String> {
+        put_balance(json, MicroUsd::new(7))
     }
 }

@@ -24,6 +24,7 @@ mod drill;
 mod entry;
 mod error;
 mod group;
+mod inserts;
 mod journal;
 mod keys;
 mod loading;

@@ -1,10 +1,10 @@
 //! Counters of one process.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 use std::sync::{Mutex, MutexGuard};
 
 use bardo_types::ids::{AccountId, KeyId};
+use hashbrown::{DefaultHashBuilder, HashMap};
 
 use super::bucket::{Hour, TokenBucket};
 use super::{Admission, LimitRequest, Throttled};
@@ -19,7 +19,7 @@ const SHARDS: usize = 16;
 #[derive(Debug)]
 pub struct LocalLimits {
     shards: Vec<Mutex<LimitShard>>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     per_shard: usize,
 }
 
@@ -77,7 +77,7 @@ impl LocalLimits {
     pub fn new(identities: usize) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
             per_shard: (identities / SHARDS).max(1),
         }
     }

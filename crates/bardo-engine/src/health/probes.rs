@@ -1,6 +1,6 @@
 //! Free probes of the backends, and what they change.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::sync::{MutexGuard, PoisonError};
 
 use tokio::time::Instant;

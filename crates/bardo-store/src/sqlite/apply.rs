@@ -9,7 +9,8 @@ use hashbrown::{Equivalent, HashMap};
 use rusqlite::{Connection, ErrorCode};
 
 use super::entry::{Ending, JournalEntry, JournalHold};
-use super::rows::{self, ChargeRow, HoldRow, Inserts};
+use super::inserts::{self, ChargeRow, Inserts, ReceiptRow};
+use super::rows::{self, HoldRow};
 use super::series::WrittenSums;
 use super::shared::HoldKey;
 
@@ -101,8 +102,8 @@ struct PostingSums<'a> {
     caps: HashMap<(i64, &'a CapScope, CapWindow, u64), MicroUsd>,
 }
 
-/// Writes entries in their order, and receipts that move no money. A hold that was made and ended
-/// among them leaves no row.
+/// Writes entries, and receipts that move no money. A hold that was made and ended among them leaves
+/// no row.
 pub(super) fn write<'a, E: Borrow<JournalEntry>>(
     connection: &Connection,
     known: &mut RowMemory,
@@ -110,14 +111,53 @@ pub(super) fn write<'a, E: Borrow<JournalEntry>>(
     records: impl IntoIterator<Item = &'a ReceiptRecord>,
 ) -> rusqlite::Result<TransactionEffects> {
     let mut written = TransactionEffects::default();
-    let (mut sums, mut changed) = (PostingSums::default(), Changed::new());
+    let mut sums = PostingSums::default();
     let mut inserts = Inserts::new(connection)?;
     known.series.begin(connection)?;
+    let mut endings = Vec::with_capacity(inserts::ROWS);
+    for entry in entries {
+        if let JournalEntry::Ending(ending) = entry.borrow() {
+            endings.push(&**ending);
+        }
+        if endings.len() == inserts::ROWS {
+            write_endings(
+                connection,
+                known,
+                &mut inserts,
+                &endings,
+                &mut sums,
+                &mut written,
+            )?;
+            endings.clear();
+        }
+    }
+    write_endings(
+        connection,
+        known,
+        &mut inserts,
+        &endings,
+        &mut sums,
+        &mut written,
+    )?;
+    for (key, held) in changed_holds(known, entries) {
+        let amount = write_hold(connection, known, &key, held, &mut sums)?;
+        written.holds.push((key, amount));
+    }
+    let mut rows = Vec::new();
+    for record in records {
+        rows.push((known.number(connection, &record.account)?, record));
+    }
+    write_receipts(known, &mut inserts, &rows)?;
+    sums.write(connection)?;
+    Ok(written)
+}
+
+/// The holds that have another row afterwards than before.
+fn changed_holds<'a, E: Borrow<JournalEntry>>(known: &RowMemory, entries: &'a [E]) -> Changed<'a> {
+    let mut changed = Changed::new();
     for entry in entries {
         match entry.borrow() {
             JournalEntry::Ending(ending) => {
-                let again = write_ending(connection, known, &mut inserts, ending, &mut sums)?;
-                written.again.extend(again);
                 let named = HoldKeyRef(&ending.account, &ending.request);
                 if let Some(held) = &ending.unknown {
                     changed.insert(held.key(), Some(held));
@@ -134,74 +174,70 @@ pub(super) fn write<'a, E: Borrow<JournalEntry>>(
             }
         }
     }
-    for (key, held) in changed {
-        let amount = write_hold(connection, known, &key, held, &mut sums)?;
-        written.holds.push((key, amount));
-    }
-    for record in records {
-        write_receipt(connection, known, &mut inserts, record)?;
-    }
-    sums.write(connection)?;
-    Ok(written)
+    changed
 }
 
-/// Writes the transfer of an end and its receipt. Answers the charge where it is not made, because
-/// the request was charged before.
-fn write_ending<'a>(
+/// Writes the transfers of ends and their receipts. A request that was charged before is charged no
+/// more, and keeps its receipt.
+fn write_endings<'a>(
     connection: &Connection,
     known: &mut RowMemory,
     inserts: &mut Inserts<'_>,
-    ending: &'a Ending,
+    endings: &[&'a Ending],
     sums: &mut PostingSums<'a>,
-) -> rusqlite::Result<Option<DuplicateCharge>> {
-    let paid = ending.paid;
-    if paid != SettledCost::default() {
-        let account = known.number(connection, &ending.account)?;
-        let row = ChargeRow {
+    written: &mut TransactionEffects,
+) -> rusqlite::Result<()> {
+    let mut charged = Vec::with_capacity(endings.len());
+    let mut rows = Vec::with_capacity(endings.len());
+    for (index, ending) in endings.iter().enumerate() {
+        debug_assert!(ending.figures.is_none(), "the receipt is complete");
+        if ending.paid == SettledCost::default() {
+            continue;
+        }
+        charged.push(index);
+        rows.push(ChargeRow {
             at_ms: ending.now_ms,
-            account,
+            account: known.number(connection, &ending.account)?,
             request: ending.request.as_str(),
             provider: &ending.provider,
-            paid,
-        };
-        let charged = paid.charged();
-        if !inserts.charge(&row)? {
-            return Ok(Some(DuplicateCharge {
+            paid: ending.paid,
+        });
+    }
+    let made = inserts.charges(&rows)?;
+    let mut is_again = vec![false; endings.len()];
+    for ((index, row), made) in charged.into_iter().zip(&rows).zip(made) {
+        let ending = endings[index];
+        if made {
+            sums.add(row.account, ending);
+        } else {
+            is_again[index] = true;
+            written.again.push(DuplicateCharge {
                 account: ending.account.clone(),
-                charged,
+                charged: ending.paid.charged(),
                 counters: ending.counters.clone(),
-            }));
-        }
-        sums.accounts.entry(account).or_default().0 += signed(charged);
-        for (scope, window, start) in &ending.counters {
-            let sum = sums
-                .caps
-                .entry((account, scope, *window, *start))
-                .or_default();
-            *sum = sum.checked_add(charged).unwrap_or(MicroUsd::MAX);
+            });
         }
     }
-    if let Some(record) = &ending.record {
-        let last = ending
-            .figures
-            .as_ref()
-            .map(|figures| record.with_final(figures));
-        let record = last.as_ref().unwrap_or(record);
-        write_receipt(connection, known, inserts, record)?;
+    let mut rows = Vec::with_capacity(endings.len());
+    for (ending, is_again) in endings.iter().zip(is_again) {
+        if let Some(record) = ending.record.as_ref().filter(|_| !is_again) {
+            rows.push((known.number(connection, &record.account)?, record));
+        }
     }
-    Ok(None)
+    write_receipts(known, inserts, &rows)
 }
 
-/// Writes a receipt, and adds a new one to the sums of its series.
-fn write_receipt(
-    connection: &Connection,
+/// Writes receipts, and adds the new ones to the sums of their series.
+fn write_receipts(
     known: &mut RowMemory,
     inserts: &mut Inserts<'_>,
-    record: &ReceiptRecord,
+    rows: &[ReceiptRow<'_>],
 ) -> rusqlite::Result<()> {
-    let account = known.number(connection, &record.account)?;
-    if let Some(no) = inserts.receipt(account, record)? {
-        known.series.add(no, record);
+    let numbers = inserts.receipts(rows)?;
+    for ((_, record), no) in rows.iter().zip(numbers) {
+        if let Some(no) = no {
+            known.series.add(no, record);
+        }
     }
     Ok(())
 }
@@ -243,7 +279,20 @@ fn write_hold(
     Ok(now)
 }
 
-impl PostingSums<'_> {
+impl<'a> PostingSums<'a> {
+    /// Adds a charge.
+    fn add(&mut self, account: i64, ending: &'a Ending) {
+        let charged = ending.paid.charged();
+        self.accounts.entry(account).or_default().0 += signed(charged);
+        for (scope, window, start) in &ending.counters {
+            let sum = self
+                .caps
+                .entry((account, scope, *window, *start))
+                .or_default();
+            *sum = sum.checked_add(charged).unwrap_or(MicroUsd::MAX);
+        }
+    }
+
     fn write(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         for (account, (spent, held)) in self.accounts.drain() {
             if (spent, held) != (0, 0) {

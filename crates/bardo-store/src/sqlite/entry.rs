@@ -70,6 +70,16 @@ const THIRD_RECORD: u8 = 3;
 const RECORD: u8 = 4;
 
 impl JournalEntry {
+    /// Puts the result of settling into the receipt.
+    pub(super) fn complete(&mut self) {
+        let Self::Ending(ending) = self else {
+            return;
+        };
+        if let (Some(figures), Some(record)) = (ending.figures.take(), &mut ending.record) {
+            record.put_final(&figures);
+        }
+    }
+
     /// Appends it as bytes.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         match self {

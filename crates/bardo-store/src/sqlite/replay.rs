@@ -44,12 +44,13 @@ pub(super) fn replay(
         })?;
     let Some(OpenedJournal {
         mut journal,
-        entries,
+        mut entries,
     }) = opened
     else {
         return Ok(None);
     };
     if !entries.is_empty() {
+        entries.iter_mut().for_each(JournalEntry::complete);
         carry_over(connection, &entries, journal.last()).map_err(refused)?;
         tracing::info!(
             count = entries.len(),

@@ -1,18 +1,9 @@
 //! The statements that write money and receipts. Each runs within its caller's transaction.
 
-use bardo_ledger::{CapScope, CapWindow, Deposit, HoldState, ReceiptRecord, SettledCost};
+use bardo_ledger::{CapScope, CapWindow, Deposit, HoldState, SettledCost};
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
-use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
-
-/// A transfer between an account and a provider.
-pub(super) struct ChargeRow<'a> {
-    pub(super) at_ms: u64,
-    pub(super) account: i64,
-    pub(super) request: &'a str,
-    pub(super) provider: &'a str,
-    pub(super) paid: SettledCost,
-}
+use rusqlite::{Connection, OptionalExtension, params};
 
 /// A hold as its row has it.
 pub(super) struct HoldRow<'a> {
@@ -90,105 +81,6 @@ pub(super) fn add_to_cap(
             spent.get()
         ])?;
     Ok(())
-}
-
-/// The statements of which each settled request needs some, looked up once per transaction.
-pub(super) struct Inserts<'c> {
-    charge: CachedStatement<'c>,
-    receipt: CachedStatement<'c>,
-    text: CachedStatement<'c>,
-    connection: &'c Connection,
-}
-
-impl<'c> Inserts<'c> {
-    pub(super) fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
-        Ok(Self {
-            charge: connection.prepare_cached(
-                "INSERT INTO transfers (at_ms, kind, account, reference, counterparty, \
-                 customer_amount, counterparty_amount, spread_amount, shortfall) \
-                 VALUES (?1, 'charge', ?2, ?3, 'provider:' || ?4, ?5, ?6, ?7, ?8) \
-                 ON CONFLICT (reference, account, kind) DO NOTHING",
-            )?,
-            receipt: connection.prepare_cached(
-                "INSERT INTO receipts (account, request, client_request, key, at_ms, model, \
-                 provider, outcome, input_tokens, output_tokens, provider_cost, charge, savings, \
-                 subsystem, session, cost_unknown, \
-                 cache_read_tokens, cache_written_tokens, cache_saved) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
-                 ?17, ?18, ?19) \
-                 ON CONFLICT (request, account) DO NOTHING",
-            )?,
-            text: connection
-                .prepare_cached("INSERT INTO receipt_texts (no, json) VALUES (?1, ?2)")?,
-            connection,
-        })
-    }
-
-    /// Writes a charge. Answers whether it was written: not where the request was charged before.
-    pub(super) fn charge(&mut self, row: &ChargeRow<'_>) -> rusqlite::Result<bool> {
-        let charged = i64::try_from(row.paid.charged().get()).unwrap_or(i64::MAX);
-        let written = self.charge.execute(params![
-            clamp(row.at_ms),
-            row.account,
-            row.request,
-            row.provider,
-            -charged,
-            row.paid.provider_cost.get(),
-            row.paid.spread.get(),
-            row.paid.shortfall.get(),
-        ])?;
-        Ok(written == 1)
-    }
-
-    /// Keeps a receipt, in the place of an earlier one of the same request. Answers the number of a
-    /// new one.
-    pub(super) fn receipt(
-        &mut self,
-        account: i64,
-        record: &ReceiptRecord,
-    ) -> rusqlite::Result<Option<i64>> {
-        let columns = params![
-            account,
-            record.request.as_str(),
-            record.client_request_id.as_deref(),
-            record.key.as_ref().map(bardo_types::ids::KeyId::as_str),
-            clamp(record.at_ms),
-            &*record.model,
-            &*record.provider,
-            record.outcome,
-            clamp(record.input_tokens),
-            clamp(record.output_tokens),
-            clamp(record.provider_cost.unwrap_or_default().get()),
-            clamp(record.charge.get()),
-            clamp(record.savings.get()),
-            record.subsystem.as_deref(),
-            record.session.as_deref(),
-            record.provider_cost.is_none(),
-            clamp(record.prompt_cache.read_tokens),
-            clamp(record.prompt_cache.written_tokens),
-            record.prompt_cache.saved.get(),
-        ];
-        if self.receipt.execute(columns)? == 1 {
-            let no = self.connection.last_insert_rowid();
-            self.text.execute(params![no, &*record.json])?;
-            return Ok(Some(no));
-        }
-        let no: i64 = self
-            .connection
-            .prepare_cached(
-                "UPDATE receipts SET client_request = ?3, key = ?4, at_ms = ?5, model = ?6, \
-                 provider = ?7, outcome = ?8, input_tokens = ?9, output_tokens = ?10, \
-                 provider_cost = ?11, charge = ?12, savings = ?13, subsystem = ?14, \
-                 session = ?15, cost_unknown = ?16, cache_read_tokens = ?17, \
-                 cache_written_tokens = ?18, cache_saved = ?19 \
-                 WHERE account = ?1 AND request = ?2 RETURNING no",
-            )?
-            .query_row(columns, |row| row.get(0))?;
-        self.connection
-            .prepare_cached("UPDATE receipt_texts SET json = ?2 WHERE no = ?1")?
-            .execute(params![no, &*record.json])?;
-        Ok(None)
-    }
 }
 
 /// The charge of a request, if it was charged.
@@ -302,7 +194,7 @@ pub(super) const fn state_name(state: HoldState) -> &'static str {
 
 /// A time, or a figure of a receipt, as SQLite can keep it. More is neither a time that comes nor a
 /// figure that anybody counted, and must not keep the rest of a transaction from being written.
-fn clamp(value: u64) -> i64 {
+pub(super) fn clamp(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 

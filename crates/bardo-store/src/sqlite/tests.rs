@@ -5,6 +5,7 @@ mod contract;
 mod crash;
 mod failures;
 mod histories;
+mod inserts;
 pub(super) mod rig;
 mod series;
 mod two;

@@ -16,9 +16,10 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use super::caps;
 use super::error::{OpenError, store_error};
+use super::inserts::{ChargeRow, Inserts};
 use super::keys::{self, KeyWrite};
 use super::queries;
-use super::rows::{self, AuditRow, Change, ChargeRow, Deposited};
+use super::rows::{self, AuditRow, Change, Deposited};
 use super::schema::open_writer;
 use super::series::{self, SeriesStep};
 use super::{Durability, Options, replay};
@@ -205,13 +206,14 @@ impl SqliteTool {
         let signed = |amount: MicroUsd| i64::try_from(amount.get()).unwrap_or(i64::MAX);
         rows::add_to_account(transaction, account, signed(paid.charged()), -signed(held))?;
         if let End::Capture(charge) = &command.end {
-            rows::Inserts::new(transaction)?.charge(&ChargeRow {
+            let row = ChargeRow {
                 at_ms: command.now_ms,
                 account,
                 request,
                 provider: &charge.provider,
                 paid,
-            })?;
+            };
+            Inserts::new(transaction)?.charges(&[row])?;
         }
         if paid.charged() > MicroUsd::ZERO {
             let caps_of = caps::from_text(&command.account, caps.text.as_deref());
@@ -229,7 +231,8 @@ impl SqliteTool {
         if let Some(record) = &command.record {
             let balance = queries::balance(transaction, command.account.as_str())?;
             let figures = paid.final_figures(balance.map(|balance| balance.available));
-            rows::Inserts::new(transaction)?.receipt(account, &record.with_final(&figures))?;
+            let record = record.with_final(&figures);
+            Inserts::new(transaction)?.receipts(&[(account, &record)])?;
         }
         let row = AuditRow {
             at_ms: command.now_ms,

@@ -33,7 +33,8 @@ impl Folder {
             name,
             || Ok(applied),
             Durability::Power,
-            false,
+            // A process that another test starts has the lock too until it runs its program.
+            true,
         );
         let OpenedJournal { journal, entries } = opened.unwrap().expect("nobody else has it");
         (journal, entries.iter().map(number).collect())

@@ -33,7 +33,7 @@ impl Writer {
 
     /// Applies entries of the journal within a transaction that has begun, and ends it.
     pub(super) fn carry_over(&mut self) -> Result<(), StoreError> {
-        let (entries, records) = {
+        let (mut entries, records) = {
             let mut core = self.shared.lock();
             let rest = core.unapplied.len().min(MOST);
             let rest = core.unapplied.split_off(rest);
@@ -42,6 +42,7 @@ impl Writer {
                 std::mem::take(&mut core.records),
             )
         };
+        entries.iter_mut().for_each(JournalEntry::complete);
         let last = self.applied + entries.len() as u64;
         match self.write(&entries, &records, last) {
             Ok(()) => Ok(()),
