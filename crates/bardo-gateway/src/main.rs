@@ -61,9 +61,7 @@ mod write_timeout;
 
 use std::process::ExitCode;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
+    std::hint::black_box(mimalloc::MiMalloc.version());
     cli::run()
 }

@@ -323,8 +323,9 @@ pub struct AccountView {
 /// Figures over receipts, kept by the store. Every method looks at rows of series or of indexes, so
 /// its time does not depend on the number of receipts.
 pub trait ReceiptSeries: Send + Sync {
-    /// Adds the next receipts to the series, at most `limit`, perhaps fewer, and drops rows older than `keep`
-    /// allows. Several processes may call it at the same time; each receipt is added once.
+    /// Adds the next receipts to the series and drops rows older than `keep` allows. Reads at most
+    /// `limit` receipts, perhaps fewer; those that the store added up as it wrote them come on top.
+    /// Several processes may call it at the same time; each receipt is added once.
     fn roll_up(
         &self,
         keep: SeriesKeep,

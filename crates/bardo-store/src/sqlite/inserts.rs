@@ -12,7 +12,7 @@ use rusqlite::{CachedStatement, Connection, Statement, ToSql, params};
 use super::rows::clamp;
 
 /// Rows of one statement, where so many wait.
-pub(super) const ROWS: usize = 16;
+pub(super) const ROWS: usize = 64;
 
 static CHARGE: LazyLock<InsertSql> = LazyLock::new(|| {
     InsertSql::new(

@@ -74,7 +74,7 @@ pub(super) fn open_writer(path: &Path, tuning: Tuning) -> Result<Connection, Ope
     connection
         .execute_batch(&format!(
             "PRAGMA page_size = {PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; \
-             PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; \
+             PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA temp_store = MEMORY; \
              PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864; \
              PRAGMA cache_size = -{CACHE_KIB}; PRAGMA cache_spill = OFF; PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};"
         ))

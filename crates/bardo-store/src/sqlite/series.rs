@@ -63,21 +63,17 @@ impl ReceiptSeries for SqliteStore {
             let added = match &self.side {
                 Side::Server(server) => {
                     server
-                        .ask(|reply| WriterAction::AddUp(keep, limit, reply))
+                        .ask(|reply| WriterAction::AddUp(keep, reply))
                         .await?
                 }
-                Side::Tool(_) => 0,
+                Side::Tool(_) => RolledUp::default(),
             };
-            let limit = limit.saturating_sub(u32::try_from(added).unwrap_or(u32::MAX));
-            if added > 0 && limit == 0 {
-                return Ok(RolledUp {
-                    receipts: added,
-                    has_more: true,
-                });
+            if added.receipts > 0 && !added.has_more {
+                return Ok(added);
             }
             let rest = self.roll_up_rest(keep, limit).await?;
             Ok(RolledUp {
-                receipts: added + rest.receipts,
+                receipts: added.receipts + rest.receipts,
                 has_more: rest.has_more,
             })
         })

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use bardo_access::KeyRecord;
-use bardo_ledger::series::SeriesKeep;
+use bardo_ledger::series::{RolledUp, SeriesKeep};
 use bardo_ledger::{
     Balance, Book, CapScope, CapWindow, Deposit, End, LedgerRefusal, ReceiptRecord, Reservation,
     Reserve, Sessions, Settle, Settled, StoreError,
@@ -50,9 +50,9 @@ pub(super) enum WriterAction {
     Prune(u64, ReplySender<u64>),
     /// Writes a step of rolling receipts up; answers whether it was written.
     RollUp(Box<SeriesStep>, ReplySender<bool>),
-    /// Adds the receipts to the series, at most so many, that the writer added up as it wrote them;
-    /// answers how many.
-    AddUp(SeriesKeep, u32, ReplySender<u64>),
+    /// Adds the receipts to the series that the writer added up as it wrote them; answers how many,
+    /// and whether others have to be read.
+    AddUp(SeriesKeep, ReplySender<RolledUp>),
     /// Brings the database up to date, and reads what other processes did.
     Refresh(ReplySender<()>),
 }

@@ -7,6 +7,7 @@ mod direct;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bardo_ledger::series::RolledUp;
 use bardo_ledger::{Settle, Settled, StoreError};
 use bardo_types::clock::Clock;
 use rusqlite::Connection;
@@ -165,8 +166,8 @@ impl Writer {
                     let _ = reply.send(self.settle(*command));
                     drop(place);
                 }
-                WriterAction::AddUp(_, limit, reply) if !self.known.series.ask(limit) => {
-                    let _ = reply.send(Ok(0));
+                WriterAction::AddUp(_, reply) if !self.known.series.is_some() => {
+                    let _ = reply.send(Ok(RolledUp::default()));
                     drop(place);
                 }
                 WriterAction::Refresh(reply) => refreshes.push((reply, place)),

@@ -159,6 +159,13 @@ pub(in crate::sqlite) fn read(
     Ok(Some(step))
 }
 
+/// Whether receipts changed after they were added.
+pub(super) fn has_changes(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM receipts_before)")?
+        .query_row([], |row| row.get(0))
+}
+
 /// Takes out receipts as they were, and adds them as they are. Answers the last change; 0 for none.
 fn read_changes(
     connection: &Connection,

@@ -1,18 +1,19 @@
 //! Receipts that the writer adds up while it writes them, so that nobody has to read them again.
 
 use bardo_ledger::ReceiptRecord;
-use bardo_ledger::series::{ReceiptColumns, SeriesKeep};
+use bardo_ledger::series::{ReceiptColumns, RolledUp, SeriesKeep};
 use rusqlite::Connection;
 
 use super::step::{self, SeriesState, SeriesStep};
 use super::sums::StepSums;
 
+/// Largest number of receipts that are added up before they are written.
+const ROOM: u64 = 65_536;
+
 /// Sums of receipts that follow the watermark without a gap. They are in memory alone: what is lost
 /// of them, a step reads from the tables.
 #[derive(Default)]
 pub(in crate::sqlite) struct WrittenSums {
-    /// Largest number of receipts, as the last caller asked for them; 0 before anybody did.
-    room: u32,
     step: Option<WrittenStep>,
 }
 
@@ -29,9 +30,6 @@ impl WrittenSums {
     /// Prepares for the receipts of a transaction. What was added up stays only if nobody moved the
     /// watermark or changed a receipt since.
     pub(in crate::sqlite) fn begin(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        if self.room == 0 {
-            return Ok(());
-        }
         let state = SeriesState::read(connection)?;
         let known = self.step.as_ref().map(|step| step.state.generation);
         if known != Some(state.generation) {
@@ -50,7 +48,7 @@ impl WrittenSums {
         let Some(step) = self.step.as_mut().filter(|step| !step.is_closed) else {
             return;
         };
-        if step.last + 1 != no || step.sums.is_full(u64::from(self.room)) {
+        if step.last + 1 != no || step.sums.is_full(ROOM) {
             step.is_closed = true;
             return;
         }
@@ -63,32 +61,38 @@ impl WrittenSums {
         self.step = None;
     }
 
-    /// Takes the most receipts that the sums of the next step may have. Answers whether there are
-    /// sums to write.
-    pub(in crate::sqlite) fn ask(&mut self, room: u32) -> bool {
-        self.room = room;
+    /// Whether there are sums to write.
+    pub(in crate::sqlite) fn is_some(&self) -> bool {
         let step = self.step.as_ref();
         step.is_some_and(|step| step.sums.count() > 0)
     }
 
     /// Writes the sums and the watermark after them within the caller's transaction, and begins
-    /// anew. Answers how many receipts were added: none where the watermark moved or a receipt
-    /// changed since they were added up, or where they are more than was asked for.
+    /// anew. Adds nothing where the watermark moved or a receipt changed since they were added up.
+    /// There are more where receipts have to be read: no sums had them, they changed, or they are
+    /// from before there were series.
     pub(in crate::sqlite) fn write(
         &mut self,
         connection: &Connection,
         keep: SeriesKeep,
-    ) -> rusqlite::Result<u64> {
-        let step = self.step.take();
-        let Some(step) =
-            step.filter(|step| (1..=u64::from(self.room)).contains(&step.sums.count()))
-        else {
-            return Ok(0);
+    ) -> rusqlite::Result<RolledUp> {
+        let unread = RolledUp {
+            receipts: 0,
+            has_more: true,
         };
-        let count = step.sums.count();
-        let after = (step.last, step.state.back);
-        let step = SeriesStep::new(&step.state, after, step.sums, keep);
-        let is_written = step::write(connection, &step)?;
-        Ok(if is_written { count } else { 0 })
+        let step = self.step.take();
+        let Some(written) = step.filter(|step| step.sums.count() > 0) else {
+            return Ok(unread);
+        };
+        let (count, back) = (written.sums.count(), written.state.back);
+        let is_closed = written.is_closed;
+        let step = SeriesStep::new(&written.state, (written.last, back), written.sums, keep);
+        if !step::write(connection, &step)? {
+            return Ok(unread);
+        }
+        Ok(RolledUp {
+            receipts: count,
+            has_more: is_closed || back > 0 || step::has_changes(connection)?,
+        })
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use bardo_access::KeyRecord;
+use bardo_ledger::series::RolledUp;
 use bardo_ledger::{Balance, Deposit, LedgerRefusal, Reserve, StoreError};
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
@@ -22,7 +23,7 @@ enum CommandResult {
     Key(KeyWrite),
     Pruned(u64),
     RolledUp(bool),
-    AddedUp(u64),
+    AddedUp(RolledUp),
     Done,
 }
 
@@ -126,7 +127,7 @@ impl Writer {
             WriterAction::RollUp(step, _) => {
                 series::write(&self.connection, step).map(CommandResult::RolledUp)
             }
-            WriterAction::AddUp(keep, ..) => {
+            WriterAction::AddUp(keep, _) => {
                 let added = self.known.series.write(&self.connection, *keep)?;
                 Ok(CommandResult::AddedUp(added))
             }
@@ -202,8 +203,8 @@ impl Writer {
             (WriterAction::RollUp(_, reply), CommandResult::RolledUp(is_written)) => {
                 let _ = reply.send(Ok(is_written));
             }
-            (WriterAction::AddUp(_, _, reply), CommandResult::AddedUp(count)) => {
-                let _ = reply.send(Ok(count));
+            (WriterAction::AddUp(_, reply), CommandResult::AddedUp(added)) => {
+                let _ = reply.send(Ok(added));
             }
             (action, _) => refuse(action, &gone()),
         }
@@ -219,6 +220,6 @@ fn refuse(action: WriterAction, error: &StoreError) {
         WriterAction::Key(_, reply) => drop(reply.send(Err(error))),
         WriterAction::Prune(_, reply) => drop(reply.send(Err(error))),
         WriterAction::RollUp(_, reply) => drop(reply.send(Err(error))),
-        WriterAction::AddUp(_, _, reply) => drop(reply.send(Err(error))),
+        WriterAction::AddUp(_, reply) => drop(reply.send(Err(error))),
     }
 }
