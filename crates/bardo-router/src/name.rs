@@ -9,11 +9,13 @@
 pub fn normalize(name: &str) -> String {
     let name = name.trim();
     let name = name.rsplit_once('/').map_or(name, |(_, last)| last);
-    let name = name.split_once('[').map_or(name, |(before, _)| before);
-    let name = name.split_once('@').map_or(name, |(before, _)| before);
-    let mut normal = name.to_ascii_lowercase();
-    if normal.contains(['.', '_']) {
-        normal = normal.replace(['.', '_'], "-");
+    let mut normal = String::with_capacity(name.len());
+    for letter in name.chars() {
+        match letter {
+            '[' | '@' => break,
+            '.' | '_' => normal.push('-'),
+            other => normal.push(other.to_ascii_lowercase()),
+        }
     }
     if let Some((before, stamp)) = normal.rsplit_once('-')
         && stamp.len() == 8

@@ -26,7 +26,7 @@ const MIGRATIONS: &[&str] = &[
 const CACHE_KIB: u32 = 8_192;
 /// SQLite moves its own log into its file when it gets this long, if the writer did not have it do
 /// so before.
-const CHECKPOINT_PAGES: u32 = 2_000;
+const CHECKPOINT_PAGES: u32 = 8_000;
 /// Page size of a new database: larger than SQLite's own, so that writes are fewer.
 const PAGE_BYTES: u32 = 8_192;
 

@@ -91,7 +91,7 @@ fn counts_alone(data: &[u8]) -> Option<Observed> {
         return None;
     }
     let top = scan(data).ok()?;
-    if !top.get("choices")?.starts_with('[') {
+    if !top.raw("choices")?.starts_with(b"[") {
         return None;
     }
     let usage = read_usage(&Counts {
