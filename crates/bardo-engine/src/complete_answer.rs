@@ -56,26 +56,10 @@ impl CompleteAnswer {
             return collect(arriving, call, shaped).await;
         }
         let bytes = read_whole(arriving, call.snapshot().deadlines).await?;
-        let decoded = || table::decode_response(shaped.dialect, &bytes, &context(call, shaped));
         let (usage, model, response) = match &shaped.mode {
-            AnswerMode::Relay { .. } => {
-                let mut seen = table::observe_response(shaped.dialect, &bytes);
-                if let Some(fault) = seen.fault.take() {
-                    return Err(Failure::reported(fault));
-                }
-                let response = match reading {
-                    Reading::Decoded => decoded().ok(),
-                    Reading::AsRelayed => None,
-                };
-                (seen.usage, seen.model, response)
-            }
+            AnswerMode::Relay { .. } => relayed(call, shaped, &bytes, reading)?,
             AnswerMode::Transcode(_) => {
-                let response = decoded().map_err(Failure::reported)?;
-                (
-                    response.usage.clone(),
-                    response.model.clone(),
-                    Some(response),
-                )
+                read(decoded(call, shaped, &bytes).map_err(Failure::reported)?)
             }
         };
         Ok(Self {
@@ -100,6 +84,45 @@ impl CompleteAnswer {
             Err(many) => many.concat().into(),
         }
     }
+}
+
+/// Usage, model and neutral form of an answer.
+type ReadAnswer = (Option<Usage>, Option<String>, Option<ChatResponse>);
+
+fn decoded(call: &Call, shaped: &Shaped, bytes: &[u8]) -> Result<ChatResponse, Fault> {
+    table::decode_response(shaped.dialect, bytes, &context(call, shaped))
+}
+
+fn read(response: ChatResponse) -> ReadAnswer {
+    let (usage, model) = (response.usage.clone(), response.model.clone());
+    (usage, model, Some(response))
+}
+
+/// Reads a whole answer that is relayed. One that counts words and can be decoded is no failure, and
+/// has nothing more for an observer: the decoders and observers are tested to agree on that.
+fn relayed(
+    call: &Call,
+    shaped: &Shaped,
+    bytes: &[u8],
+    reading: Reading,
+) -> Result<ReadAnswer, Failure> {
+    let response = match reading {
+        Reading::Decoded => decoded(call, shaped, bytes).ok(),
+        Reading::AsRelayed => None,
+    };
+    let counts_words = |response: &ChatResponse| {
+        let usage = response.usage.as_ref();
+        usage.is_some_and(|usage| usage.output > 0)
+    };
+    let response = match response {
+        Some(response) if counts_words(&response) => return Ok(read(response)),
+        other => other,
+    };
+    let mut seen = table::observe_response(shaped.dialect, bytes);
+    if let Some(fault) = seen.fault.take() {
+        return Err(Failure::reported(fault));
+    }
+    Ok((seen.usage, seen.model, response))
 }
 
 /// Reads a stream to its end. Silence counts from its first content on.

@@ -107,7 +107,7 @@ fn counts_alone(data: &[u8]) -> Option<Observed> {
         content: true,
         finished: true,
         terminal: true,
-        model: top.string("model"),
+        model: top.string("model").filter(|model| !model.is_empty()),
         ..Observed::default()
     })
 }
@@ -136,7 +136,8 @@ fn is_json(text: &str) -> bool {
 
 fn look(chunk: &Chunk<'_>, data: &[u8], seen: &mut Observed) {
     if seen.model.is_none() {
-        seen.model = chunk.model.to_owned_text();
+        let model = chunk.model.to_owned_text();
+        seen.model = model.filter(|model| !model.is_empty());
     }
     if let Some(usage) = read_usage(&chunk.counts()) {
         seen.usage.get_or_insert_default().supersede(&usage);
