@@ -180,10 +180,11 @@ fn ticker(word: &str) -> Option<&str> {
         .windows(2)
         .any(|pair| pair.iter().all(u8::is_ascii_uppercase));
     let is_marked = name.len() < word.len() && name.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let first = name.as_bytes()[0].to_ascii_lowercase();
     let is_known = || {
         WELL_KNOWN
             .iter()
-            .any(|known| known.eq_ignore_ascii_case(name))
+            .any(|known| known.as_bytes()[0] == first && known.eq_ignore_ascii_case(name))
     };
     (has_capitals || is_marked || is_known()).then_some(name)
 }

@@ -387,7 +387,7 @@ pub(crate) fn ledger_record(receipt: &Receipt) -> ReceiptRecord {
         subsystem: receipt.subsystem.clone(),
         session: receipt.session.clone(),
         prompt_cache: prompt_cache(receipt),
-        json: bardo_wire::receipt::to_json(receipt).into(),
+        json: bardo_wire::receipt::to_text(receipt),
         details: Some(Box::new(details(receipt))),
     }
 }

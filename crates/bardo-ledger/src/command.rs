@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::money::MicroUsd;
+use bardo_types::receipt::ReceiptText;
 
 use crate::book::SettledCost;
 use crate::caps::{Cap, CapScope, CapWindow};
@@ -159,7 +160,7 @@ pub struct ReceiptRecord {
     /// Part of the provider's prompt cache in the request.
     pub prompt_cache: PromptCacheFigures,
     /// The whole receipt.
-    pub json: Arc<str>,
+    pub json: ReceiptText,
     /// Members of the receipt that series use beyond the columns; `None` where they are to be read
     /// from its text.
     pub details: Option<Box<ReceiptDetails>>,

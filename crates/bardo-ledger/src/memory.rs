@@ -227,7 +227,7 @@ impl Inner {
                     .filter(|record| record.client_request_id.as_deref() == Some(id))
                     .max_by_key(|record| record.at_ms)
             })
-            .map(|record| record.json.to_string())
+            .map(|record| record.json.json().into_owned())
     }
 
     fn sums(&self, query: &SumQuery) -> Vec<SumRow> {

@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use bardo_types::money::MicroUsd;
+use bardo_types::receipt::text::member;
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
@@ -39,16 +40,17 @@ impl ReceiptRecord {
             let Some(balance) = figures.balance else {
                 return;
             };
-            if let Some(json) = put_balance(&self.json, balance) {
-                self.json = json.into();
+            if let Some(text) = put_balance(self.json.as_kept(), balance) {
+                self.json = text.into();
                 return;
             }
         }
         self.charge = figures.charge;
-        let Some((start, end)) = cost(&self.json) else {
+        let before = self.json.json();
+        let Some((start, end)) = cost(&before) else {
             return;
         };
-        let (json, list_price) = figures.put_between(&self.json, start, end);
+        let (json, list_price) = figures.put_between(&before, start, end);
         if let Some(list_price) = list_price {
             self.savings = list_price.saturating_sub(figures.charge);
         }
@@ -72,8 +74,9 @@ impl ReceiptRecord {
     /// The list price that the text names.
     #[must_use]
     pub fn list_price(&self) -> Option<MicroUsd> {
-        let (start, end) = cost(&self.json)?;
-        let mut members = CostMembers(&self.json[start..end]);
+        let json = self.json.json();
+        let (start, end) = cost(&json)?;
+        let mut members = CostMembers(&json[start..end]);
         members.find_map(|member| match member.name {
             "list_price" => member.amount(),
             _ => None,
@@ -129,14 +132,18 @@ impl FinalFigures {
     }
 }
 
-/// The text of a receipt with this balance as the last member of its `cost`; `None` where another
-/// member is the last.
-fn put_balance(json: &str, balance: MicroUsd) -> Option<String> {
-    let (start, end) = cost(json)?;
-    // No amount has a colon.
-    let at = start + memrchr(b':', &json.as_bytes()[start..end])? + 1;
-    let (before, after) = (&json[..at], &json[end..]);
-    let is_balance = before.ends_with("\"balance\":");
+/// The kept text of a receipt with this balance as the last member of its `cost`; `None` where another
+/// member is the last, or where names have no codes.
+fn put_balance(kept: &str, balance: MicroUsd) -> Option<String> {
+    const COST: &str = member("cost");
+    const BALANCE: &str = member("balance");
+    static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(COST));
+    let start = FINDER.find(kept.as_bytes())? + COST.len();
+    let end = start + memchr(b'}', &kept.as_bytes()[start..])?;
+    // No amount has a comma.
+    let last = start + memrchr(b',', &kept.as_bytes()[start..end])?;
+    let is_balance = kept[last..end].starts_with(BALANCE);
+    let (before, after) = (&kept[..last + BALANCE.len()], &kept[end..]);
     is_balance.then(|| [before, "\"", balance.text().as_str(), "\"", after].concat())
 }
 
@@ -194,6 +201,8 @@ impl<'a> Iterator for CostMembers<'a> {
 
 #[cfg(test)]
 mod tests {
+    use bardo_types::receipt::text::json;
+
     use super::*;
 
     const FIGURES: FinalFigures = FinalFigures {
@@ -220,25 +229,41 @@ mod tests {
 
     #[test]
     fn a_receipt_that_lacks_the_balance_alone_gets_that_and_nothing_else() {
-        let text = |balance: &str| {
-            format!(
-                r#"{{"session":"balance:","cost":{{"spread":"0.000010","charge":"0.000030","shortfall":"0.000000","list_price":"0.000050","savings":"0.000020","balance":{balance}}},"cache":null}}"#
-            )
-        };
         let figures = FinalFigures {
             shortfall: MicroUsd::ZERO,
             ..FIGURES
         };
-        for before in ["null", r#""0.000009""#] {
-            let text = text(before);
-            let fast = put_balance(&text, MicroUsd::new(7));
-            assert_eq!(fast, figures.put_into(&text));
+        for before in ["null", "\"0.000009\""] {
+            let members = [
+                ("spread", "\"0.000010\""),
+                ("charge", "\"0.000030\""),
+                ("shortfall", "\"0.000000\""),
+                ("list_price", "\"0.000050\""),
+                ("savings", "\"0.000020\""),
+                ("balance", before),
+            ];
+            let cost: Vec<_> = members
+                .iter()
+                .map(|(name, value)| format!("{}{value}", &member(name)[1..]))
+                .collect();
+            let cost = cost.join(",");
+            let kept = format!(
+                "{{\"session\":\",balance:\"{}{{{cost}}}{}null}}",
+                member("cost"),
+                member("cache")
+            );
+            let fast = put_balance(&kept, MicroUsd::new(7)).map(|kept| json(&kept).into_owned());
+            assert!(fast.is_some());
+            assert_eq!(fast, figures.put_into(&json(&kept)));
         }
-        assert_eq!(fast_of(r#"{"cost":{"balance":null,"more":1}}"#), None);
-        assert_eq!(fast_of(r#"{"cost":{}}"#), None);
-    }
-
-    fn fast_of(json: &str) -> Option<String> {
-        put_balance(json, MicroUsd::new(7))
+        let other = format!(
+            "{{{}{{{}null{}1}}}}",
+            member("cost"),
+            member("balance"),
+            member("mode")
+        );
+        for kept in [other.as_str(), r#"{"cost":{"balance":null}}"#, "{}"] {
+            assert_eq!(put_balance(kept, MicroUsd::new(7)), None);
+        }
     }
 }

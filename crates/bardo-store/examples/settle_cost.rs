@@ -132,7 +132,7 @@ async fn one(
         prompt_cache: bardo_ledger::PromptCacheFigures::default(),
         subsystem: Some("dream_rem".into()),
         session: Some("session-1".into()),
-        json: Arc::clone(json),
+        json: Arc::clone(json).into(),
         details: None,
     };
     store

@@ -2,6 +2,7 @@
 //! `GET /v1/receipts/{id}`, usage, events, metrics and log lines are made.
 
 mod routing;
+pub mod text;
 mod trace;
 
 use std::borrow::Cow;
@@ -16,6 +17,7 @@ use crate::money::{BasisPoints, MicroUsd, SignedMicroUsd};
 use crate::usage::Usage;
 
 pub use self::routing::{Routing, SchemaOutcome, SentProfile};
+pub use self::text::ReceiptText;
 pub use self::trace::CallerTrace;
 
 /// Account of the calls that keep prompts in providers' caches. The owner of the gateway pays.

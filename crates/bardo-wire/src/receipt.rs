@@ -9,21 +9,35 @@ use std::time::Duration;
 use bardo_types::calendar::rfc3339;
 use bardo_types::money::{MicroUsd, SignedMicroUsd};
 use bardo_types::receipt::{
-    Attempt, AttemptPayment, DecisionVerification, ProviderPayment, Receipt, VerificationResult,
+    self, Attempt, AttemptPayment, DecisionVerification, ProviderPayment, Receipt, ReceiptText,
+    VerificationResult,
 };
 use bardo_types::usage::Usage;
 
-use crate::json::{Object, ToJson, member, object as inner};
+use crate::json::{MemberName, Object, ToJson, member, object as inner};
 
-/// What nearly every receipt fits in.
-const USUAL_BYTES: usize = 1_536;
+/// What the text of nearly every receipt fits in.
+const USUAL_BYTES: usize = 768;
+
+/// The whole receipt, as stores keep it.
+#[must_use]
+pub fn to_text(receipt: &Receipt) -> ReceiptText {
+    let mut out = Vec::with_capacity(USUAL_BYTES);
+    inner(&mut out, |object| whole(receipt, object));
+    text(out).into()
+}
 
 /// The whole receipt, as `GET /v1/receipts/{id}` shows it. What is unknown is `null`.
 #[must_use]
 pub fn to_json(receipt: &Receipt) -> String {
-    let mut out = Vec::with_capacity(USUAL_BYTES);
-    inner(&mut out, |object| whole(receipt, object));
-    text(out)
+    to_text(receipt).json().into_owned()
+}
+
+/// The name of a member that nearly every receipt has, as stores keep it.
+macro_rules! coded {
+    ($name:literal) => {
+        MemberName(const { receipt::text::member($name) })
+    };
 }
 
 /// The comment that closes a stream, `: bardo {json}` and a blank line. `pending` is for figures
@@ -114,32 +128,32 @@ fn write_figures(receipt: &Receipt, pending: bool, object: &mut Object<'_>) {
 fn whole(receipt: &Receipt, object: &mut Object<'_>) {
     let created = rfc3339(receipt.received_at_ms);
     object
-        .put(member!("request_id"), receipt.request_id.as_str())
+        .put(coded!("request_id"), receipt.request_id.as_str())
         .put(
-            member!("client_request_id"),
+            coded!("client_request_id"),
             receipt.client_request_id.as_deref(),
         )
-        .put(member!("trace_id"), receipt.trace_id.as_deref())
-        .put(member!("created"), created.as_str())
-        .put(member!("created_ms"), receipt.received_at_ms)
-        .put(member!("status"), receipt.outcome.as_str())
-        .put(member!("dialect"), receipt.dialect.as_str())
-        .put(member!("stream"), receipt.streamed)
-        .put(member!("model_requested"), &*receipt.model_requested)
-        .put(member!("model"), &*receipt.model)
-        .put(member!("model_answered"), receipt.model_answered.as_deref())
-        .put(member!("provider"), &*receipt.backend)
+        .put(coded!("trace_id"), receipt.trace_id.as_deref())
+        .put(coded!("created"), created.as_str())
+        .put(coded!("created_ms"), receipt.received_at_ms)
+        .put(coded!("status"), receipt.outcome.as_str())
+        .put(coded!("dialect"), receipt.dialect.as_str())
+        .put(coded!("stream"), receipt.streamed)
+        .put(coded!("model_requested"), &*receipt.model_requested)
+        .put(coded!("model"), &*receipt.model)
+        .put(coded!("model_answered"), receipt.model_answered.as_deref())
+        .put(coded!("provider"), &*receipt.backend)
         .put(
-            member!("upstream_request_id"),
+            coded!("upstream_request_id"),
             receipt.upstream_request_id.as_deref(),
         )
-        .put(member!("session"), receipt.session.as_deref())
-        .put(member!("subsystem"), receipt.subsystem.as_deref())
-        .put(member!("key"), receipt.key.as_ref().map(|key| key.as_str()))
-        .list("attempts", &receipt.attempts, |attempt, out| {
+        .put(coded!("session"), receipt.session.as_deref())
+        .put(coded!("subsystem"), receipt.subsystem.as_deref())
+        .put(coded!("key"), receipt.key.as_ref().map(|key| key.as_str()))
+        .put_list(coded!("attempts"), &receipt.attempts, |attempt, out| {
             inner(out, |object| write_attempt(attempt, object));
         })
-        .list("passed_over", &receipt.passed_over, |one, out| {
+        .put_list(coded!("passed_over"), &receipt.passed_over, |one, out| {
             inner(out, |object| {
                 object
                     .put(member!("backend"), &*one.backend)
@@ -147,46 +161,58 @@ fn whole(receipt: &Receipt, object: &mut Object<'_>) {
             });
         });
     match &receipt.usage {
-        Some(usage) => object.nest("usage", |object| {
+        Some(usage) => object.put_object(coded!("usage"), |object| {
             write_usage(usage, receipt.estimated, object);
         }),
-        None => object.put(member!("usage"), None::<u64>),
+        None => object.put(coded!("usage"), None::<u64>),
     };
     match &receipt.saved_usage {
-        Some(usage) => object.nest("saved_usage", |object| write_usage(usage, false, object)),
-        None => object.put(member!("saved_usage"), None::<u64>),
+        Some(usage) => object.put_object(coded!("saved_usage"), |object| {
+            write_usage(usage, false, object)
+        }),
+        None => object.put(coded!("saved_usage"), None::<u64>),
     };
     let similarity = receipt.cache_similarity.map(thousandths);
     object
-        .nest("cost", |object| write_cost(receipt, object))
-        .put(member!("cache"), &*receipt.cache)
+        .put_object(coded!("cost"), |object| write_cost(receipt, object))
+        .put(coded!("cache"), &*receipt.cache)
         .put(
-            member!("cache_age_s"),
+            coded!("cache_age_s"),
             receipt.cache_age.map(|age| age.as_secs()),
         )
-        .put(member!("cache_similarity"), similarity.as_deref())
-        .put(member!("cache_reason"), receipt.cache_reason.as_deref())
-        .list("degraded", &receipt.degraded, |lost, out| {
+        .put(coded!("cache_similarity"), similarity.as_deref())
+        .put(coded!("cache_reason"), receipt.cache_reason.as_deref())
+        .put_list(coded!("degraded"), &receipt.degraded, |lost, out| {
             inner(out, |object| {
                 object
                     .put(member!("feature"), &*lost.feature)
                     .put(member!("detail"), &*lost.detail);
             });
         })
-        .list("optimizations", &receipt.optimizations, |name, out| {
-            (**name).write(out);
-        });
+        .put_list(
+            coded!("optimizations"),
+            &receipt.optimizations,
+            |name, out| {
+                (**name).write(out);
+            },
+        );
     match receipt.verification.as_deref() {
-        Some(one) => object.nest("verification", |object| write_verification(one, object)),
-        None => object.put(member!("verification"), None::<u64>),
+        Some(one) => object.put_object(coded!("verification"), |object| {
+            write_verification(one, object)
+        }),
+        None => object.put(coded!("verification"), None::<u64>),
     };
     match receipt.routing.as_deref() {
-        Some(routing) => object.nest("routing", |object| routing::write(routing, object)),
-        None => object.put(member!("routing"), None::<u64>),
+        Some(routing) => {
+            object.put_object(coded!("routing"), |object| routing::write(routing, object))
+        }
+        None => object.put(coded!("routing"), None::<u64>),
     };
     object
-        .nest("timings_ms", |object| write_timings(receipt, object))
-        .nest("timings_us", |object| write_stages(receipt, object));
+        .put_object(coded!("timings_ms"), |object| {
+            write_timings(receipt, object)
+        })
+        .put_object(coded!("timings_us"), |object| write_stages(receipt, object));
 }
 
 /// A share of one thousand as a decimal.
@@ -196,39 +222,39 @@ fn thousandths(number: u16) -> String {
 
 fn write_usage(usage: &Usage, estimated: bool, object: &mut Object<'_>) {
     object
-        .put(member!("input_tokens"), usage.prompt())
-        .put(member!("fresh_input_tokens"), usage.fresh_input)
-        .put(member!("cache_read_tokens"), usage.cache_read)
-        .put(member!("cache_write_5m_tokens"), usage.cache_write_5m)
-        .put(member!("cache_write_1h_tokens"), usage.cache_write_1h)
-        .put(member!("output_tokens"), usage.output)
-        .put(member!("reasoning_tokens"), usage.reasoning)
-        .put(member!("audio_input_tokens"), usage.audio_input)
-        .put(member!("audio_output_tokens"), usage.audio_output)
-        .put(member!("web_searches"), usage.web_searches)
-        .put(member!("byok"), usage.byok_fee.is_some())
-        .put(member!("estimated"), estimated);
+        .put(coded!("input_tokens"), usage.prompt())
+        .put(coded!("fresh_input_tokens"), usage.fresh_input)
+        .put(coded!("cache_read_tokens"), usage.cache_read)
+        .put(coded!("cache_write_5m_tokens"), usage.cache_write_5m)
+        .put(coded!("cache_write_1h_tokens"), usage.cache_write_1h)
+        .put(coded!("output_tokens"), usage.output)
+        .put(coded!("reasoning_tokens"), usage.reasoning)
+        .put(coded!("audio_input_tokens"), usage.audio_input)
+        .put(coded!("audio_output_tokens"), usage.audio_output)
+        .put(coded!("web_searches"), usage.web_searches)
+        .put(coded!("byok"), usage.byok_fee.is_some())
+        .put(coded!("estimated"), estimated);
 }
 
 fn write_cost(receipt: &Receipt, object: &mut Object<'_>) {
     let amounts = &receipt.amounts;
     object
-        .put(member!("mode"), receipt.mode.as_str())
+        .put(coded!("mode"), receipt.mode.as_str())
         .put(
-            member!("provider_payment"),
+            coded!("provider_payment"),
             receipt.provider_payment.map(ProviderPayment::as_str),
         )
-        .put(member!("billed"), receipt.is_billed())
-        .put(member!("currency"), "USD")
-        .put(member!("provider_cost"), amounts.provider_cost)
-        .put(member!("spread"), amounts.spread)
-        .put(member!("spread_bps"), u64::from(amounts.spread_rate.get()))
-        .put(member!("charge"), amounts.charge)
-        .put(member!("shortfall"), amounts.shortfall)
-        .put(member!("list_price"), amounts.baseline)
-        .put(member!("savings"), receipt.savings())
-        .put(member!("cache_savings"), amounts.cache_savings)
-        .put(member!("balance"), amounts.balance);
+        .put(coded!("billed"), receipt.is_billed())
+        .put(coded!("currency"), "USD")
+        .put(coded!("provider_cost"), amounts.provider_cost)
+        .put(coded!("spread"), amounts.spread)
+        .put(coded!("spread_bps"), u64::from(amounts.spread_rate.get()))
+        .put(coded!("charge"), amounts.charge)
+        .put(coded!("shortfall"), amounts.shortfall)
+        .put(coded!("list_price"), amounts.baseline)
+        .put(coded!("savings"), receipt.savings())
+        .put(coded!("cache_savings"), amounts.cache_savings)
+        .put(coded!("balance"), amounts.balance);
 }
 
 fn write_verification(verification: &DecisionVerification, object: &mut Object<'_>) {
@@ -258,30 +284,30 @@ fn write_verification(verification: &DecisionVerification, object: &mut Object<'
 fn write_timings(receipt: &Receipt, object: &mut Object<'_>) {
     let timings = &receipt.timings;
     object
-        .put(member!("reserved"), timings.reserved.map(ms))
-        .put(member!("sent"), timings.sent.map(ms))
-        .put(member!("head"), timings.head.map(ms))
-        .put(member!("first_content"), timings.first_content.map(ms))
-        .put(member!("total"), ms(timings.total));
+        .put(coded!("reserved"), timings.reserved.map(ms))
+        .put(coded!("sent"), timings.sent.map(ms))
+        .put(coded!("head"), timings.head.map(ms))
+        .put(coded!("first_content"), timings.first_content.map(ms))
+        .put(coded!("total"), ms(timings.total));
 }
 
 /// All stages in microseconds, since most of them take less than a millisecond.
 fn write_stages(receipt: &Receipt, object: &mut Object<'_>) {
     let timings = &receipt.timings;
     object
-        .put(member!("read"), timings.read.map(us))
-        .put(member!("limited"), timings.limited.map(us))
-        .put(member!("hash_lookup"), timings.hash_lookup.map(us))
-        .put(member!("screened"), timings.screened.map(us))
-        .put(member!("prepared"), timings.prepared.map(us))
-        .put(member!("planned"), timings.planned.map(us))
-        .put(member!("semantic_lookup"), timings.semantic_lookup.map(us))
-        .put(member!("reserved"), timings.reserved.map(us))
-        .put(member!("sent"), timings.sent.map(us))
-        .put(member!("head"), timings.head.map(us))
-        .put(member!("first_content"), timings.first_content.map(us))
-        .put(member!("settled"), timings.settled.map(us))
-        .put(member!("total"), us(timings.total));
+        .put(coded!("read"), timings.read.map(us))
+        .put(coded!("limited"), timings.limited.map(us))
+        .put(coded!("hash_lookup"), timings.hash_lookup.map(us))
+        .put(coded!("screened"), timings.screened.map(us))
+        .put(coded!("prepared"), timings.prepared.map(us))
+        .put(coded!("planned"), timings.planned.map(us))
+        .put(coded!("semantic_lookup"), timings.semantic_lookup.map(us))
+        .put(coded!("reserved"), timings.reserved.map(us))
+        .put(coded!("sent"), timings.sent.map(us))
+        .put(coded!("head"), timings.head.map(us))
+        .put(coded!("first_content"), timings.first_content.map(us))
+        .put(coded!("settled"), timings.settled.map(us))
+        .put(coded!("total"), us(timings.total));
 }
 
 fn write_payment(payment: &AttemptPayment, object: &mut Object<'_>) {
@@ -308,21 +334,23 @@ fn write_attempt(attempt: &Attempt, object: &mut Object<'_>) {
         Some(_) => "failed",
     };
     object
-        .put(member!("provider"), &*attempt.backend)
-        .put(member!("model"), &*attempt.model)
-        .put(member!("outcome"), outcome)
+        .put(coded!("provider"), &*attempt.backend)
+        .put(coded!("model"), &*attempt.model)
+        .put(coded!("outcome"), outcome)
         .put(
-            member!("class"),
+            coded!("class"),
             failure.map(|failure| failure.class.as_str()),
         )
         .put(
-            member!("status"),
+            coded!("status"),
             failure.and_then(|failure| failure.status).map(u64::from),
         )
-        .put(member!("ms"), ms(attempt.duration));
+        .put(coded!("ms"), ms(attempt.duration));
     match &attempt.payment {
-        Some(payment) => object.nest("payment", |object| write_payment(payment, object)),
-        None => object.put(member!("payment"), None::<u64>),
+        Some(payment) => {
+            object.put_object(coded!("payment"), |object| write_payment(payment, object))
+        }
+        None => object.put(coded!("payment"), None::<u64>),
     };
 }
 

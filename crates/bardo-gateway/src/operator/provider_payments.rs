@@ -37,10 +37,11 @@ pub(super) struct ProviderPayments {
 impl ProviderPayments {
     /// Adds the payments of a receipt; most have none.
     fn add(&mut self, record: &ReceiptRecord) {
-        if !record.json.contains(MARK) {
+        let json = record.json.json();
+        if !json.contains(MARK) {
             return;
         }
-        let Ok(receipt) = serde_json::from_str::<PaidReceipt>(&record.json) else {
+        let Ok(receipt) = serde_json::from_str::<PaidReceipt>(&json) else {
             self.problems.push(unreadable(record));
             return;
         };

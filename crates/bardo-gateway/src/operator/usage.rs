@@ -32,8 +32,8 @@ pub(crate) struct FoundReceipt {
 impl FoundReceipt {
     /// The receipt as its account reads it.
     pub(crate) fn json(&self) -> Value {
-        let json = &self.record.json;
-        serde_json::from_str(json).unwrap_or_else(|_| json!(&**json))
+        let json = self.record.json.json();
+        serde_json::from_str(&json).unwrap_or_else(|_| json!(json))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The facts of one receipt that series and searches use: its columns, and a few members of its text.
 
+use std::borrow::Cow;
+
 use bardo_types::money::MicroUsd;
 
 use super::details::ReceiptDetails;
@@ -42,8 +44,8 @@ pub struct ReceiptColumns<'a> {
     pub session: Option<&'a str>,
     /// Part of the provider's prompt cache in the request.
     pub prompt_cache: PromptCacheFigures,
-    /// The whole receipt.
-    pub json: &'a str,
+    /// The whole receipt, as it was kept.
+    pub text: &'a str,
     /// Members of the receipt, where they came with it.
     pub details: Option<&'a ReceiptDetails>,
 }
@@ -67,8 +69,17 @@ impl<'a> ReceiptColumns<'a> {
             subsystem: record.subsystem.as_deref(),
             session: record.session.as_deref(),
             prompt_cache: record.prompt_cache,
-            json: &record.json,
+            text: record.json.as_kept(),
             details: record.details.as_deref(),
+        }
+    }
+
+    /// The JSON of the receipt, where facts are to be read from it; empty where all came with it.
+    pub(super) fn unread_json(&self) -> Cow<'a, str> {
+        // Tests compare what came with the receipt with its text.
+        match self.details {
+            Some(_) if !cfg!(debug_assertions) => Cow::Borrowed(""),
+            _ => bardo_types::receipt::text::json(self.text),
         }
     }
 
@@ -183,7 +194,8 @@ impl ReceiptFacts {
     #[must_use]
     pub fn of(record: &ReceiptRecord) -> Self {
         let columns = ReceiptColumns::of(record);
-        let text = TextFacts::of(&columns);
+        let json = columns.unread_json();
+        let text = TextFacts::of(&columns, &json);
         let kept = |text: Option<&str>| name(text).map(str::to_owned);
         Self {
             at_ms: columns.at_ms,

@@ -121,7 +121,8 @@ pub struct RollUp {
 impl RollUp {
     /// Adds a receipt.
     pub fn add(&mut self, receipt: &ReceiptColumns<'_>) -> RolledReceipt {
-        let text = TextFacts::of(receipt);
+        let json = receipt.unread_json();
+        let text = TextFacts::of(receipt, &json);
         if let Some(golem) = name(text.golem.as_deref()) {
             self.see(receipt, &text, golem);
         }
@@ -134,7 +135,8 @@ impl RollUp {
 
     /// Takes a receipt out that was added before, in this step or in an earlier one.
     pub fn take_out(&mut self, receipt: &ReceiptColumns<'_>) -> RolledReceipt {
-        let text = TextFacts::of(receipt);
+        let json = receipt.unread_json();
+        let text = TextFacts::of(receipt, &json);
         let figures = receipt.figures(&text);
         let (group, sum) = self.groups.figures(names(receipt, &text));
         sum.subtract(&figures);

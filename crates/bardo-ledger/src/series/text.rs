@@ -30,19 +30,15 @@ pub(super) struct TextFacts<'a> {
 }
 
 impl<'a> TextFacts<'a> {
-    /// The facts of a receipt: those that came with it, else those of its text.
-    pub(super) fn of(receipt: &ReceiptColumns<'a>) -> Self {
+    /// The facts of a receipt: those that came with it, else those of its JSON.
+    pub(super) fn of(receipt: &ReceiptColumns<'a>, json: &'a str) -> Self {
         match receipt.details {
             Some(details) => {
                 let known = Self::known(details);
-                debug_assert_eq!(
-                    known,
-                    Self::read(receipt.json),
-                    "details differ from the text"
-                );
+                debug_assert_eq!(known, Self::read(json), "details differ from the text");
                 known
             }
-            None => Self::read(receipt.json),
+            None => Self::read(json),
         }
     }
 

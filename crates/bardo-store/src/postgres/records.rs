@@ -146,7 +146,7 @@ fn texts(record: &ReceiptRecord) -> [Option<String>; 13] {
         Some(short(&record.model)),
         Some(short(&record.provider)),
         Some(record.outcome.to_owned()),
-        Some(clean(&record.json)),
+        Some(clean(&record.json.json())),
         record.subsystem.as_deref().map(short),
         record.session.as_deref().map(short),
         Some(signed(record.prompt_cache.read_tokens).to_string()),

@@ -322,7 +322,7 @@ fn put_first_record(out: &mut Vec<u8>, record: &ReceiptRecord) {
     ] {
         put_number(out, number);
     }
-    put_text(out, &record.json);
+    put_text(out, record.json.as_kept());
 }
 
 /// The bytes that are still to be read.

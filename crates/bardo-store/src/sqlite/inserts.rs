@@ -118,7 +118,7 @@ impl<'c> Inserts<'c> {
                 };
                 let number = new.take(no).then_some(no);
                 match number {
-                    Some(no) => texts.push((no, &*row.1.json)),
+                    Some(no) => texts.push((no, row.1.json.as_kept())),
                     None => changed.push((no, *row)),
                 }
                 numbers.push(number);
@@ -296,6 +296,6 @@ fn change_receipt(connection: &Connection, no: i64, row: &ReceiptRow<'_>) -> rus
     update.raw_execute()?;
     connection
         .prepare_cached("UPDATE receipt_texts SET json = ?2 WHERE no = ?1")?
-        .execute(params![no, &*row.1.json])?;
+        .execute(params![no, row.1.json.as_kept()])?;
     Ok(())
 }

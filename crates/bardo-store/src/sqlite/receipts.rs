@@ -8,6 +8,7 @@ use bardo_ledger::{
 };
 use bardo_types::ids::{AccountId, InvalidId, KeyId, RequestId};
 use bardo_types::money::{MicroUsd, SignedMicroUsd};
+use bardo_types::receipt::{ReceiptText, text};
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
@@ -33,7 +34,7 @@ const OF_ONE: &str = "( \
      CROSS JOIN receipts r ON r.at_ms / 60000 = m.minute \
          AND r.account = (SELECT no FROM accounts WHERE id = ?3) WHERE";
 
-/// A receipt's text, by our id or the caller's.
+/// A receipt as JSON, by our id or the caller's.
 pub(super) fn one(
     connection: &Connection,
     account: &str,
@@ -46,7 +47,9 @@ pub(super) fn one(
                  WHERE r.account = (SELECT no FROM accounts WHERE id = ?1) AND {condition} \
                  ORDER BY r.at_ms DESC, r.no DESC LIMIT 1"
             ))?
-            .query_row([account, id], |row| row.get(0))
+            .query_row([account, id], |row| {
+                Ok(text::json(row.get_ref(0)?.as_str()?).into_owned())
+            })
             .optional()
     };
     match select("r.request = ?2")? {
@@ -188,7 +191,7 @@ pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<ReceiptRecord> {
         subsystem: name(13)?,
         session: name(14)?,
         prompt_cache: prompt_cache(row, 16)?,
-        json: row.get(15)?,
+        json: ReceiptText::from(row.get_ref(15)?.as_str()?),
         details: None,
     })
 }

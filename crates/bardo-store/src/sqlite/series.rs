@@ -62,9 +62,7 @@ impl ReceiptSeries for SqliteStore {
             // The server adds up what it writes; others, and what it could not keep, are read.
             let added = match &self.side {
                 Side::Server(server) => {
-                    server
-                        .ask(|reply| WriterAction::AddUp(keep, reply))
-                        .await?
+                    server.ask(|reply| WriterAction::AddUp(keep, reply)).await?
                 }
                 Side::Tool(_) => RolledUp::default(),
             };

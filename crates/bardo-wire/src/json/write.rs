@@ -291,12 +291,38 @@ impl<'a> Object<'a> {
         self.out
     }
 
-    /// Writes a member by its whole name.
-    pub(crate) fn put(&mut self, name: MemberName, value: impl ToJson) -> &mut Self {
+    /// Writes a whole name, and hands out the place of its value.
+    fn name(&mut self, name: MemberName) -> &mut Vec<u8> {
         let has_comma = std::mem::replace(&mut self.begun, true);
         let name = &name.0.as_bytes()[usize::from(!has_comma)..];
         self.out.extend_from_slice(name);
-        value.write(self.out);
+        self.out
+    }
+
+    /// Writes a member by its whole name.
+    pub(crate) fn put(&mut self, name: MemberName, value: impl ToJson) -> &mut Self {
+        value.write(self.name(name));
+        self
+    }
+
+    /// Writes an object as a member by its whole name.
+    pub(crate) fn put_object(
+        &mut self,
+        name: MemberName,
+        fill: impl FnOnce(&mut Object<'_>),
+    ) -> &mut Self {
+        fill(&mut Object::new(self.name(name)));
+        self
+    }
+
+    /// Writes an array as a member by its whole name, an item at a time.
+    pub(crate) fn put_list<T>(
+        &mut self,
+        name: MemberName,
+        items: impl IntoIterator<Item = T>,
+        write: impl FnMut(T, &mut Vec<u8>),
+    ) -> &mut Self {
+        Array::new(self.name(name)).fill(items, write);
         self
     }
 
@@ -367,13 +393,9 @@ impl<'a> Object<'a> {
         &mut self,
         key: &'static str,
         items: impl IntoIterator<Item = T>,
-        mut write: impl FnMut(T, &mut Vec<u8>),
+        write: impl FnMut(T, &mut Vec<u8>),
     ) -> &mut Self {
-        let mut list = self.array(key);
-        for item in items {
-            write(item, list.item());
-        }
-        list.end();
+        self.array(key).fill(items, write);
         self
     }
 
@@ -405,6 +427,17 @@ impl<'a> Array<'a> {
             self.out.push(b',');
         }
         self.out
+    }
+
+    /// Writes items and closes the array.
+    fn fill<T>(
+        mut self,
+        items: impl IntoIterator<Item = T>,
+        mut write: impl FnMut(T, &mut Vec<u8>),
+    ) {
+        for item in items {
+            write(item, self.item());
+        }
     }
 
     /// Begins an object as the next item.

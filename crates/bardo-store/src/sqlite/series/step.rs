@@ -121,7 +121,7 @@ fn receipt<'a>(row: &'a Row<'_>) -> rusqlite::Result<(i64, ReceiptColumns<'a>)> 
             written_tokens: row.get(14)?,
             saved: SignedMicroUsd::new(row.get(15)?),
         },
-        json: text(16)?,
+        text: text(16)?,
         details: None,
     };
     Ok((row.get(17)?, columns))

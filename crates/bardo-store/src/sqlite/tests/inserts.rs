@@ -1,10 +1,15 @@
 //! Several rows in one statement: which of them are new, and what becomes of the others.
 
-use bardo_ledger::{ReceiptRecord, SettledCost};
+use bardo_ledger::contract::block_on;
+use bardo_ledger::series::{ReceiptFacts, SeriesKeep};
+use bardo_ledger::{
+    Holds as _, ReceiptRecord, ReceiptSeries as _, Receipts as _, Settle, SettledCost,
+};
 use bardo_types::money::MicroUsd;
+use bardo_types::receipt::text::member;
 use rusqlite::Connection;
 
-use super::rig::{Folder, account, record};
+use super::rig::{Folder, account, capture, crash, deposit, record, reserve, settle_command};
 use crate::sqlite::inserts::{ChargeRow, Inserts, ROWS};
 use crate::sqlite::rows;
 
@@ -100,4 +105,56 @@ fn a_receipt_takes_the_place_of_an_earlier_one_within_a_statement_too() {
         .query_row("SELECT sum(charge) FROM receipts", [], |row| row.get(0))
         .unwrap();
     assert_eq!(charges, 7 * COUNT);
+}
+
+/// A receipt whose text has codes, as the engine writes it.
+fn coded(number: u64) -> ReceiptRecord {
+    let name = |name| &member(name)[1..];
+    let text = format!(
+        "{{{}\"req_{number}\"{}{{{}\"prepaid\"{}null}}{}\"hash\"}}",
+        name("request_id"),
+        member("cost"),
+        name("mode"),
+        member("balance"),
+        member("cache"),
+    );
+    ReceiptRecord {
+        json: text.into(),
+        ..record("a", number, 24)
+    }
+}
+
+#[test]
+fn a_text_with_codes_is_read_as_json_whatever_happened_meanwhile() {
+    let folder = Folder::new();
+    let mut store = folder.serve();
+    deposit(&*store, "a", 1_000, "operator:1");
+    for number in 0..2 {
+        reserve(&*store, "a", number, 30);
+        let settle = Settle {
+            record: Some(coded(number)),
+            ..settle_command("a", number, capture(20, 4))
+        };
+        block_on(store.settle(settle)).unwrap();
+        if number == 0 {
+            // Its text is read from the journal then.
+            crash(store);
+            store = folder.serve();
+        }
+    }
+    for (number, balance) in [(0, "0.000976"), (1, "0.000952")] {
+        let id = format!("req_{number}");
+        let shown = block_on(store.receipt(&account("a"), &id))
+            .unwrap()
+            .unwrap();
+        let expected = format!(
+            r#"{{"request_id":"{id}","cost":{{"mode":"prepaid","balance":"{balance}"}},"cache":"hash"}}"#
+        );
+        assert_eq!(shown, expected);
+    }
+    let facts = ReceiptFacts::of(&coded(0));
+    assert_eq!(facts.layer.as_deref(), Some("hash"));
+    drop(store);
+    let added = block_on(folder.tool().roll_up(SeriesKeep::default(), 9)).unwrap();
+    assert_eq!(added.receipts, 2);
 }
