@@ -70,13 +70,10 @@ const BY_CODE: [&str; 128] = {
 #[must_use]
 pub const fn member(name: &str) -> &'static str {
     let mut at = 0;
-    while at < NAMES.len() {
-        if is_same(NAMES[at].1.name.as_bytes(), name.as_bytes()) {
-            return NAMES[at].1.member;
-        }
+    while !is_same(NAMES[at].1.name.as_bytes(), name.as_bytes()) {
         at += 1;
     }
-    panic!("the name has no code")
+    NAMES[at].1.member
 }
 
 const fn is_same(one: &[u8], other: &[u8]) -> bool {
@@ -111,14 +108,14 @@ impl ReceiptText {
         &self.0
     }
 
-    /// The JSON.
+    /// The text as JSON, with all names.
     #[must_use]
     pub fn json(&self) -> Cow<'_, str> {
         json(&self.0)
     }
 }
 
-/// The JSON of a text that was kept.
+/// The JSON of a text as stores keep it.
 #[must_use]
 pub fn json(kept: &str) -> Cow<'_, str> {
     let Some(first) = kept.find(MARK) else {
