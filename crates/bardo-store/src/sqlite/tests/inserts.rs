@@ -1,7 +1,7 @@
 //! Several rows in one statement: which of them are new, and what becomes of the others.
 
 use bardo_ledger::contract::block_on;
-use bardo_ledger::series::{ReceiptFacts, SeriesKeep};
+use bardo_ledger::series::{ReceiptDetails, SeriesKeep};
 use bardo_ledger::{
     Holds as _, ReceiptRecord, ReceiptSeries as _, Receipts as _, Settle, SettledCost,
 };
@@ -107,19 +107,39 @@ fn a_receipt_takes_the_place_of_an_earlier_one_within_a_statement_too() {
     assert_eq!(charges, 7 * COUNT);
 }
 
-/// A receipt whose text has codes, as the engine writes it.
+/// A receipt whose text has codes and lacks the balance alone, as the engine writes it.
 fn coded(number: u64) -> ReceiptRecord {
     let name = |name| &member(name)[1..];
     let text = format!(
-        "{{{}\"req_{number}\"{}{{{}\"prepaid\"{}null}}{}\"hash\"}}",
+        "{{{}\"req_{number}\"{}{{{}\"prepaid\"{}\"0.000004\"{}null}}{}\"hash\"{}{{{}7}}}}",
         name("request_id"),
         member("cost"),
         name("mode"),
+        member("spread"),
         member("balance"),
         member("cache"),
+        member("timings_ms"),
+        name("total"),
     );
+    let details = ReceiptDetails {
+        layer: "hash".into(),
+        golem: None,
+        phase: None,
+        vitality: None,
+        sustainability: None,
+        class: None,
+        attempts: 0,
+        failed_attempts: 0,
+        reasoning_tokens: 0,
+        is_prepaid: true,
+        spread: MicroUsd::new(4),
+        shortfall: MicroUsd::ZERO,
+        total_ms: 7,
+        first_content_ms: None,
+    };
     ReceiptRecord {
         json: text.into(),
+        details: Some(Box::new(details)),
         ..record("a", number, 24)
     }
 }
@@ -148,12 +168,19 @@ fn a_text_with_codes_is_read_as_json_whatever_happened_meanwhile() {
             .unwrap()
             .unwrap();
         let expected = format!(
-            r#"{{"request_id":"{id}","cost":{{"mode":"prepaid","balance":"{balance}"}},"cache":"hash"}}"#
+            r#"{{"request_id":"{id}","cost":{{"mode":"prepaid","spread":"0.000004","balance":"{balance}"}},"cache":"hash","timings_ms":{{"total":7}}}}"#
         );
         assert_eq!(shown, expected);
     }
-    let facts = ReceiptFacts::of(&coded(0));
-    assert_eq!(facts.layer.as_deref(), Some("hash"));
+    let kept: String = folder
+        .raw()
+        .query_row(
+            "SELECT json FROM receipt_texts ORDER BY no DESC LIMIT 1",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert!(kept.contains(member("balance")), "{kept}");
     drop(store);
     let added = block_on(folder.tool().roll_up(SeriesKeep::default(), 9)).unwrap();
     assert_eq!(added.receipts, 2);
