@@ -13,11 +13,13 @@
 //! `number "10" against "1"`.
 
 mod atoms;
+mod attributes;
 mod clauses;
 mod compare;
 mod frame;
 mod number;
 mod order;
+mod permissions;
 mod questions;
 mod scan;
 mod tables;

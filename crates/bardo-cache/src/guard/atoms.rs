@@ -150,6 +150,8 @@ struct Builder {
     what: bool,
     /// The word before can stand before a verb.
     finite: bool,
+    /// The word before is "it", "he" or "she": "before it renews".
+    third: bool,
     /// A preposition stands behind the form of "be".
     aimed: bool,
     /// "Being" stands before the word.
@@ -170,6 +172,7 @@ impl Builder {
     fn token(&mut self, tokens: &[Token], at: usize) {
         let token = &tokens[at];
         self.finite = at > 0 && is_subject(&tokens[at - 1]);
+        self.third = at > 0 && matches!(tokens[at - 1].text.as_str(), "it" | "he" | "she");
         self.since_be = self
             .since_be
             .map(|words| words + 1)
@@ -382,7 +385,7 @@ impl Builder {
             return false;
         }
         let base = TABLES.base(word);
-        base.len() < word.len() && (!self.filled || !TABLES.is_verb(&base))
+        base.len() < word.len() && !(TABLES.is_verb(&base) && (self.filled || self.third))
     }
 
     /// A preposition without a word behind it: "which chain do I bridge to" against "bridge from".

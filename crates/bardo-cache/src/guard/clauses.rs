@@ -3,9 +3,9 @@
 //!
 //! Each rule names the words of its pattern, so a clause that only resembles it stays as it is.
 
-use super::questions;
 use super::scan::{Token, TokenKind};
 use super::tables::TABLES;
+use super::{attributes, permissions, questions};
 
 /// The most words of a subject between two words of a pattern.
 pub(super) const REACH: usize = 8;
@@ -13,11 +13,12 @@ pub(super) const REACH: usize = 8;
 /// The tokens with each known clause in its common form.
 pub(super) fn settled(tokens: Vec<Token>) -> Vec<Token> {
     let tokens = titled(tokens);
-    let tokens = stated(tokens);
+    let tokens = wanted(wished(stated(tokens)));
     let tokens = freed(owned(tokens));
     let tokens = used(tokens);
     let tokens = affected(tokens);
     let tokens = turned(tokens);
+    let tokens = permissions::settled(attributes::settled(tokens));
     let tokens = asked_for(able(tokens));
     let tokens = questions::settled(tokens);
     let tokens = postposed(tokens);
@@ -69,9 +70,15 @@ fn stated(mut tokens: Vec<Token>) -> Vec<Token> {
     let one_clause = !tokens[..cut].iter().any(is_break);
     let done = matches!(
         question[..],
-        ["@how", "do", "it" | "that" | "this" | "so"]
+        ["@how" | "how"]
+            | ["@how", "do", "it" | "that" | "this" | "so"]
+            | ["how", "does", "it" | "that" | "this", "work"]
             | ["@how", "proceed"]
             | ["@how", "go", "about", "it" | "that" | "this"]
+    );
+    let sought = matches!(
+        question[..],
+        ["where" | "@where", "is", "it"] | ["where" | "@where", "are", "they"]
     );
     let fixed = matches!(
         question[..],
@@ -95,10 +102,63 @@ fn stated(mut tokens: Vec<Token>) -> Vec<Token> {
             tokens.insert(0, Token::word("@how"));
             tokens.push(Token::word("@is"));
         }
+    } else if one_clause && sought {
+        let search: &[&[&str]] = &[
+            &["i", "@can", "not", "find"],
+            &["i", "can", "not", "find"],
+            &["i", "am", "search"],
+        ];
+        if let Some(search) = search.iter().find(|words| starts_with(&tokens, words)) {
+            tokens.truncate(cut);
+            tokens.splice(..search.len(), words(&["@where"]));
+            tokens.push(Token::word("@is"));
+        }
     } else if one_clause && (question[..] == ["@what", "whatdo"] || fixed) && states(&tokens) {
         tokens.truncate(cut);
         tokens.splice(..0, words(&["@what", "whatdo", "if"]));
         tokens.push(Token::word("@is"));
+    }
+    tokens
+}
+
+/// "I want to cancel my order" asks how. Of a thing of another one it may be an order.
+fn wanted(mut tokens: Vec<Token>) -> Vec<Token> {
+    let verb = tokens.get(2).is_some_and(|verb| {
+        verb.kind == TokenKind::Word && TABLES.is_verb(&TABLES.base(&verb.text))
+    });
+    let single = tokens
+        .iter()
+        .rposition(|token| !is_break(token))
+        .is_some_and(|end| {
+            !tokens[..end]
+                .iter()
+                .any(|token| is_break(token) || token.text.starts_with('@'))
+        });
+    if starts_with(&tokens, &["i", "want"]) && verb && is_word(tokens.get(3), &["my"]) && single {
+        tokens.splice(..2, words(&["@how"]));
+    }
+    tokens
+}
+
+/// "What do I do if I want to X" asks how to X, also where "if I want to X" stood first.
+fn wished(mut tokens: Vec<Token>) -> Vec<Token> {
+    let heads: &[&[&str]] = &[
+        &["@what", "whatdo"],
+        &["@how", "do", "it"],
+        &["@how", "do", "that"],
+        &["@how", "do", "this"],
+    ];
+    let Some(head) = heads.iter().find(|head| starts_with(&tokens, head)) else {
+        return tokens;
+    };
+    let passed = |token: &&Token| is_break(token) || token.text == "@is";
+    let from = head.len() + tokens[head.len()..].iter().take_while(passed).count();
+    let wishes = ["if", "i", "want"]
+        .iter()
+        .enumerate()
+        .all(|(at, word)| is_word(tokens.get(from + at), &[word]));
+    if wishes && tokens.len() > from + 3 {
+        tokens.splice(..from + 3, words(&["@how"]));
     }
     tokens
 }
@@ -402,7 +462,11 @@ fn carried(tokens: Vec<Token>) -> Vec<Token> {
         ) && tokens.get(noun).is_some_and(|token| {
             token.kind == TokenKind::Word && TABLES.nominal.contains(token.text.as_str())
         });
-        let keeps = is_word(tokens.get(at), &["keeps"])
+        // "Keep the job running" and "how do I keep running" mean another thing.
+        let repeats = is_word(tokens.first(), &["@why", "why"])
+            && is_word(tokens.get(1), &["do", "does", "did"]);
+        let keeps = (is_word(tokens.get(at), &["keeps"])
+            || repeats && is_word(tokens.get(at), &["keep"]))
             && tokens
                 .get(at + 1)
                 .is_some_and(|next| next.text.ends_with("ing"));

@@ -413,6 +413,9 @@ enum Turn {
     WithAgent(Relation),
 }
 
+/// Verbs that say the same of a place and of who acts there: "is X supported in Python".
+const HOSTED: [&str; 5] = ["support", "accept", "include", "allow", "cover"];
+
 /// Whether the passive voice of a verb means what the active voice does. Without "by", the one who
 /// acts has to be "I", "you" or "one", so that the verb comes first; with it, the words after "by"
 /// are those before the verb.
@@ -430,6 +433,10 @@ fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<T
     };
     let mut role = Relation::By;
     let mut agent = in_role(&passive.atoms, role);
+    // "Filter results by date" names no agent.
+    if agent == in_role(&active.atoms, role) {
+        agent.clear();
+    }
     // "Is X required for Y" and "does Y require X".
     if agent.is_empty()
         && verb.key == "require"
@@ -437,6 +444,17 @@ fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<T
         && in_role(&active.atoms, Relation::For).is_empty()
     {
         role = Relation::For;
+        agent = in_role(&passive.atoms, role);
+    }
+    // "How are prices determined on Uniswap" and "how does Uniswap determine prices".
+    let hosts = active.frame.ask == Asking::How
+        || active.frame.ask == Asking::YesNo && HOSTED.contains(&&*verb.key);
+    if agent.is_empty()
+        && hosts
+        && !subject.is_empty()
+        && in_role(&active.atoms, Relation::In).is_empty()
+    {
+        role = Relation::In;
         agent = in_role(&passive.atoms, role);
     }
     if !agent.is_empty() {
@@ -461,9 +479,20 @@ fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<T
             | Asking::Why
             | Asking::YesNo
     );
+    // "How am I paid" is not "how do I pay", and "how is he paid" not "how does he pay".
+    let acts = !matches!(
+        active.frame.subject.as_deref(),
+        Some("he" | "she" | "it" | "be" | "get")
+    );
+    let done_to = matches!(passive.frame.subject.as_deref(), None | Some("it"));
+    if !(acts && done_to) {
+        return None;
+    }
     let unnamed = active.frame.persons.is_empty() && !active.frame.modals.is_empty();
     let generic = active.frame.ask == Asking::How || active.frame.persons.len() == 1 || unnamed;
-    (subject.is_empty() && asks && generic).then_some(Turn::WithoutAgent)
+    let manner = |word: &&str| !TABLES.movable.contains(*word);
+    let unsaid = !subject.iter().any(manner);
+    (unsaid && asks && generic).then_some(Turn::WithoutAgent)
 }
 
 /// Pairs of equal atoms in order, and what remains on each side.

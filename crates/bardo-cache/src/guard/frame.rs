@@ -66,10 +66,14 @@ pub(super) struct SentenceFrame {
     pub(super) modals: Vec<&'static str>,
     pub(super) past: bool,
     pub(super) present: bool,
-    /// "What time", "what day" or "what year"; none for "when".
+    /// A time that is over is named: "yesterday".
+    pub(super) over: bool,
+    /// "What time", "what day" or "what year"; none for "when". "How many days" for "how long".
     pub(super) grain: Option<&'static str>,
     /// First and second person in the order of their first place.
     pub(super) persons: Vec<&'static str>,
+    /// The pronoun behind the first auxiliary: "I" in "when am I paid".
+    pub(super) subject: Option<String>,
     /// Something is done to "me" or "you": "which users follow you".
     pub(super) done_to: bool,
     /// Owners: "my", "your" or "their".
@@ -102,6 +106,7 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
         frame.past |= super::tense::is_perfect(&tokens, at);
         frame.person(word);
         frame.done_to |= is_object(&tokens, at);
+        frame.subject = frame.subject.or_else(|| subject(&tokens, at));
         if let Some(ask) = question(&tokens, at) {
             let weak = !asked
                 || frame.ask == Asking::What && found.iter().all(|t| t.kind == TokenKind::Break);
@@ -131,12 +136,33 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
     (frame, found)
 }
 
+/// The pronoun behind an auxiliary. "How to be paid" says nothing of who is paid, as "how am I paid".
+fn subject(tokens: &[Token], at: usize) -> Option<String> {
+    let next = tokens
+        .get(at + 1)
+        .filter(|next| next.kind == TokenKind::Word)?;
+    let word = tokens[at].text.as_str();
+    let pronoun = matches!(
+        next.text.as_str(),
+        "i" | "you" | "we" | "he" | "she" | "it" | "they"
+    );
+    let done = word == "@how" && matches!(next.text.as_str(), "be" | "get");
+    let named = is_auxiliary(word) && pronoun;
+    (named || done).then(|| next.text.clone())
+}
+
 /// How exactly a question asks when something happens.
 fn grain(word: &str) -> Option<&'static str> {
     Some(match word {
         "@clock" => "what time",
         "@day" => "what day",
         "@year" => "what year",
+        "@minutes" => "how many minutes",
+        "@hours" => "how many hours",
+        "@days" => "how many days",
+        "@weeks" => "how many weeks",
+        "@months" => "how many months",
+        "@years" => "how many years",
         _ => return None,
     })
 }
@@ -216,7 +242,19 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
     match frame.ask {
         Asking::YesNo if super::compare::offers_a_choice(atoms) => frame.ask = Asking::What,
         Asking::How if has(atoms, "differ") => frame.ask = Asking::What,
-        Asking::HowMuch if has(atoms, "price") => frame.ask = Asking::What,
+        Asking::HowMuch if has(atoms, "price") || measures_first(atoms) => {
+            frame.ask = Asking::What;
+        }
+        Asking::HowLong if frame.grain.is_none() && lasts(atoms) => frame.ask = Asking::What,
+        Asking::When
+            if atoms
+                .iter()
+                .any(|atom| atom.key == "deadlin" && !atom.modifier) =>
+        {
+            frame.ask = Asking::What;
+        }
+        // "Will I lose it if I cancel" and "do I lose it when I cancel".
+        Asking::YesNo if has(atoms, "if") => frame.modals.retain(|modal| *modal != "will"),
         // "Why won't it connect" and "why doesn't it connect", of a thing.
         Asking::Why if has(atoms, "not") => frame.modals.retain(|modal| *modal != "will"),
         Asking::Nothing if has(atoms, "not") && frame.persons.is_empty() => {
@@ -257,6 +295,27 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
         single(atoms);
         computed(atoms);
     }
+    if frame.ask == Asking::Why {
+        occurring(atoms);
+    }
+    // "Was it ever hacked" and "has it been hacked", where no time is named.
+    if frame.ask == Asking::YesNo
+        && frame.past
+        && !atoms
+            .iter()
+            .any(|atom| matches!(atom.class, "time" | "number" | "negation"))
+    {
+        atoms.retain(|atom| atom.key != "ever");
+    }
+    // "How can I see my invoices" and "where can I see my invoices".
+    let own = frame.owners == ["my"] && matches!(frame.ask, Asking::How | Asking::Where);
+    if own && atoms.len() > 1 && atoms.first().is_some_and(is_looked_at) {
+        frame.ask = Asking::Where;
+        frame.modals.retain(|modal| *modal != "can");
+        if atoms[0].key == "view" {
+            atoms.remove(0);
+        }
+    }
     measured(atoms);
     if has(atoms, "distanc") {
         apart(atoms);
@@ -268,6 +327,27 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
         frame.ask = Asking::How;
         frame.present = true;
     }
+}
+
+/// "How much volume does it have" asks what its volume is.
+fn measures_first(atoms: &[Atom]) -> bool {
+    let chunk = atoms.first().map(|first| first.chunk);
+    let head = atoms
+        .iter()
+        .take_while(|atom| Some(atom.chunk) == chunk)
+        .last();
+    head.is_some_and(|head| {
+        TABLES.measures.contains(head.key.as_str()) && head.joined.is_none() && !head.modifier
+    })
+}
+
+/// "How long is the timeout" asks what the timeout is: its noun is a duration and nothing is done.
+fn lasts(atoms: &[Atom]) -> bool {
+    let head = |atom: &Atom| {
+        TABLES.durations.contains(atom.key.as_str()) && !atom.modifier && atom.joined.is_none()
+    };
+    let verb = |atom: &Atom| !atom.modifier && TABLES.is_verb(&TABLES.base(&atom.shown));
+    atoms.iter().any(head) && !atoms.iter().any(verb)
 }
 
 /// "Reverse a list in Python" asks how it is done.
@@ -298,7 +378,7 @@ fn measured(atoms: &mut Vec<Atom>) {
     };
     let own = match atoms.first().map(|first| first.key.as_str()) {
         Some("howhigh") => "height",
-        Some("howbig") => "size",
+        Some("howbig") => "siz",
         _ => return,
     };
     if atoms.iter().any(measure) {
@@ -342,6 +422,38 @@ fn happening(atoms: &mut [Atom]) {
         .take_while(|atom| atom.chunk == chunk)
         .count();
     atoms[..=end].rotate_left(1);
+}
+
+/// What is shown or downloaded is found at a place.
+fn is_looked_at(atom: &Atom) -> bool {
+    matches!(&*atom.key, "view" | "download") && !atom.passive && atom.role == Relation::Plain
+}
+
+/// Verbs of what happens by itself: "the reasons for the fall of Rome" and "why did Rome fall".
+const OCCURS: [&str; 8] = [
+    "fall", "rise", "crash", "fail", "collaps", "decrease", "increase", "end",
+];
+
+/// Moves a noun of an event behind what it happens to, and leaves out "happen": "the causes of
+/// earthquakes" and "why earthquakes happen".
+fn occurring(atoms: &mut Vec<Atom>) {
+    let event = atoms
+        .first()
+        .is_some_and(|first| OCCURS.contains(&&*first.key));
+    if let Some(next) = atoms
+        .get(1)
+        .filter(|next| event && next.role == Relation::Of)
+    {
+        let chunk = next.chunk;
+        let end = atoms[1..]
+            .iter()
+            .take_while(|atom| atom.chunk == chunk)
+            .count();
+        atoms[..=end].rotate_left(1);
+    }
+    if atoms.len() > 1 {
+        atoms.pop_if(|last| last.key == "happen" && last.role == Relation::Plain);
+    }
 }
 
 /// The distance from one place to another is that between both, in each order.

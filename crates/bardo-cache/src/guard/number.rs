@@ -51,7 +51,12 @@ pub(super) fn read(core: &str, found: &mut Vec<Token>) {
     if let Some(name) = signs.chars().find_map(currency) {
         found.push(Token::word(name));
     }
-    suffix(rest, found);
+    // "The S&P 500's price" names no seconds.
+    if digits.ends_with('\'') && rest == "s" {
+        found.push(Token::word("@s"));
+    } else {
+        suffix(rest, found);
+    }
 }
 
 /// Versions, dates, times, fractions and ranges stay as they are written.

@@ -8,6 +8,7 @@ use super::tables::TABLES;
 pub(super) fn changed(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Mismatch> {
     let sides = sides_agree(one, other);
     let compares = |atom: &Atom| sides || matches!(&*atom.key, "differ" | "distanc");
+    let written = |atom: &Atom| is_written_in(one, atom) && is_written_in(other, atom);
     for (at, &(a1, b1)) in pairs.iter().enumerate() {
         for &(a2, b2) in &pairs[at + 1..] {
             if b1 < b2 {
@@ -26,7 +27,10 @@ pub(super) fn changed(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) ->
                 || may_move(second, first, moved(a2 - a1, follows(a2, b2)))
                 || compares(first.0)
                 || compares(second.0)
-                || alternatives(one, a1, a2) && alternatives(other, b2, b1);
+                || written(first.0) && !is_conjunction(second.0)
+                || written(second.0) && !is_conjunction(first.0)
+                || alternatives(one, a1, a2) && alternatives(other, b2, b1)
+                || listed(one, a1, a2) && listed(other, b2, b1);
             if !free {
                 return Some(Mismatch::Order {
                     one: one[a1].shown.clone(),
@@ -148,6 +152,53 @@ fn sides(atoms: &[Atom]) -> Option<(Vec<&str>, Vec<&str>, Vec<&str>)> {
     Some((keys(first), keys(second), keys(rest)))
 }
 
+fn is_conjunction(atom: &Atom) -> bool {
+    CONJUNCTIONS.contains(&atom.key.as_str())
+}
+
+/// "In Python" belongs to the whole question where no other language is named, and no clause is joined
+/// to another one.
+fn is_written_in(atoms: &[Atom], atom: &Atom) -> bool {
+    let mut languages = atoms.iter().filter(|other| other.class == "language");
+    let one =
+        languages.next().is_some_and(|first| first.key == atom.key) && languages.next().is_none();
+    let clauses = atoms
+        .iter()
+        .any(|other| other.joined.is_some() || is_conjunction(other) || other.key == "but");
+    let modified = atoms
+        .windows(2)
+        .any(|pair| pair[0].key == atom.key && pair[0].modifier && pair[1].class != "negation");
+    one && atom.role == Relation::In && !modified && !clauses
+}
+
+/// Two nouns joined by "and", of which each is a phrase of its own: "pros and cons".
+fn listed(atoms: &[Atom], first: usize, second: usize) -> bool {
+    let (Some(a), Some(b)) = (atoms.get(first), atoms.get(second)) else {
+        return false;
+    };
+    let ends = |atom: &Atom| {
+        atoms
+            .get(second + 1)
+            .is_none_or(|next| next.chunk != atom.chunk)
+    };
+    let begins = first == 0 || atoms[first - 1].chunk != a.chunk;
+    let noun = |atom: &Atom| {
+        !atom.passive
+            && matches!(atom.class, "word" | "ticker" | "protocol")
+            && !TABLES.is_verb(&atom.key)
+    };
+    let once = atoms.iter().filter(|atom| atom.joined.is_some()).count() == 1;
+    let ordered = |atom: &Atom| matches!(&*atom.key, "respectively" | "between" | "ratio" | "rate");
+    second == first + 1
+        && b.joined == Some("and")
+        && once
+        && begins
+        && ends(b)
+        && noun(a)
+        && noun(b)
+        && !atoms.iter().any(ordered)
+}
+
 /// Two words joined by "or".
 fn alternatives(atoms: &[Atom], first: usize, second: usize) -> bool {
     second == first + 1 && atoms[second].joined == Some("or")
@@ -173,6 +224,8 @@ pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
         return false;
     }
     a.role == b.role
+        || matches!(a.class, "language" | "software")
+            && matches!((a.role, b.role), (In, With) | (With, In))
         || a.class == "protocol" && matches!((a.role, b.role), (In, With) | (With, In))
         || a.class == "time" && matches!((a.role, b.role), (For, Plain) | (Plain, For))
         || matches!(

@@ -15,7 +15,7 @@ pub(super) fn settled(tokens: Vec<Token>) -> Vec<Token> {
 }
 
 /// The end of the first clause: a break, a mark, or the end of the text.
-fn clause_end(tokens: &[Token], from: usize) -> usize {
+pub(super) fn clause_end(tokens: &[Token], from: usize) -> usize {
     let ends = |token: &Token| is_break(token) || token.text.starts_with('@');
     let end = tokens.iter().skip(from).position(ends);
     end.map_or(tokens.len(), |end| from + end)
@@ -137,7 +137,8 @@ fn aimed(mut tokens: Vec<Token>) -> Vec<Token> {
     let plain = tokens[from..to].iter().all(|token| {
         token.kind != TokenKind::Word
             || !super::frame::is_auxiliary(&token.text)
-                && !TABLES.is_verb(&TABLES.base(&token.text))
+                && (!TABLES.is_verb(&TABLES.base(&token.text))
+                    || TABLES.tools.contains(&TABLES.canonical(&token.text)))
                 && !matches!(token.text.as_str(), "i" | "you" | "we" | "they" | "it")
     });
     if plain && to > from {
@@ -219,7 +220,7 @@ fn needed(mut tokens: Vec<Token>) -> Vec<Token> {
     let verb = (2..end.min(REACH))
         .find(|&at| is_word(tokens.get(at), &["required", "needed", "necessary"]));
     let Some(verb) = verb else {
-        return tokens;
+        return obliged(tokens);
     };
     let plain = tokens[1..verb].iter().all(|token| {
         token.kind == TokenKind::Word
@@ -240,6 +241,31 @@ fn needed(mut tokens: Vec<Token>) -> Vec<Token> {
             tokens[verb + 1] = Token::word(if gerund { "@aux" } else { "to" });
         }
         tokens.remove(verb);
+        tokens.splice(..1, words(&["do", "i", "need"]));
+    }
+    tokens
+}
+
+/// "Is a visa required to enter" is "do I need a visa to enter": "required to" is a mark by now. "Is the
+/// lawyer required to testify" asks of a duty.
+fn obliged(mut tokens: Vec<Token>) -> Vec<Token> {
+    let must = clause_end(&tokens, 1);
+    let last = must
+        .checked_sub(1)
+        .filter(|last| *last > 0 && must <= REACH);
+    let papers = last.is_some_and(|last| {
+        TABLES
+            .papers
+            .contains(&TABLES.canonical(&tokens[last].text))
+            || TABLES.classes.get(tokens[last].text.as_str()) == Some(&"ticker")
+    });
+    let plain = tokens[1..must].iter().all(|token| {
+        token.kind == TokenKind::Word
+            && !TABLES.prepositions.contains_key(token.text.as_str())
+            && !matches!(token.text.as_str(), "it" | "there" | "not")
+    });
+    if papers && plain && is_word(tokens.get(must), &["@must"]) {
+        tokens[must] = Token::word("to");
         tokens.splice(..1, words(&["do", "i", "need"]));
     }
     tokens

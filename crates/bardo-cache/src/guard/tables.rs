@@ -16,8 +16,9 @@ const CONTEXTS: &str = include_str!("../../data/guard/contexts.txt");
 pub(super) struct Phrase {
     /// Applies at the start of a sentence only.
     pub(super) starts: bool,
-    /// A single word as it is written: no other form of it is replaced.
-    pub(super) exact: Option<&'static str>,
+    /// The words as they are written, where no other form of them is replaced: a single word, or a
+    /// phrase with "=" before it. Empty for other phrases.
+    pub(super) exact: Vec<&'static str>,
     /// The base forms of the words that are replaced.
     pub(super) from: Vec<String>,
     pub(super) to: Vec<&'static str>,
@@ -49,7 +50,13 @@ pub(super) struct Tables {
     /// Adverbs that say the same on each side of the words beside them.
     pub(super) movable: HashSet<&'static str>,
     /// Nouns with an amount: "how high is the fee" is "what is the fee".
-    pub(super) measures: HashSet<&'static str>,
+    pub(super) measures: HashSet<String>,
+    /// Things of a program that "do" what they are for: "what does the flag do".
+    pub(super) tools: HashSet<String>,
+    /// Papers and keys that are needed, and need nothing themselves.
+    pub(super) papers: HashSet<String>,
+    /// Nouns of a duration: "how long is the timeout" is "what is the timeout".
+    pub(super) durations: HashSet<String>,
     /// Determiners that name a certain thing.
     pub(super) definite: HashSet<&'static str>,
     /// Nouns that are one thing in the singular and in the plural.
@@ -69,7 +76,7 @@ pub(super) struct Tables {
     /// Function words of other languages.
     pub(super) foreign: HashSet<&'static str>,
     /// Synonyms beside certain words only: the word, those words, and the canonical word.
-    contexts: HashMap<String, Vec<(Vec<String>, &'static str)>>,
+    contexts: HashMap<String, Vec<(Vec<String>, String)>>,
     /// American by British spellings, as starts of words, by their first byte.
     spellings: HashMap<u8, Vec<(&'static str, &'static str)>>,
     /// Verbs whose particle can stand behind their object.
@@ -145,6 +152,10 @@ impl Tables {
                 }
             }
         }
+        tables.measures = tables.keys("measures");
+        tables.tools = tables.keys("tools");
+        tables.papers = tables.keys("papers");
+        tables.durations = tables.keys("durations");
         for (words, beside) in lines(CONTEXTS, "@") {
             tables.context(words, beside);
         }
@@ -154,6 +165,14 @@ impl Tables {
             rules.sort_by_key(|rule| std::cmp::Reverse(rule.from.len()));
         }
         tables
+    }
+
+    /// The canonical words of a list.
+    fn keys(&self, list: &str) -> HashSet<String> {
+        let rows = lines(LISTS, ":").filter(|(name, _)| *name == list);
+        rows.flat_map(|(_, words)| entries(words))
+            .map(|word| self.canonical(word))
+            .collect()
     }
 
     /// A row of irregular forms: beside a participle, what ends neither in "s" nor in "ing" is past.
@@ -177,7 +196,11 @@ impl Tables {
         let rest = from.trim().strip_prefix('^');
         let starts = rest.is_some();
         let raw = rest.unwrap_or(from).trim();
-        let exact = (!raw.contains(' ')).then_some(raw);
+        let (raw, as_written) = match raw.strip_prefix('=') {
+            Some(raw) => (raw, true),
+            None => (raw, !raw.contains(' ')),
+        };
+        let exact = raw.split_whitespace().filter(|_| as_written).collect();
         let from: Vec<_> = raw.split_whitespace().map(|word| self.base(word)).collect();
         let to: Vec<_> = to.split_whitespace().collect();
         let tense = tense(raw, &to);
@@ -209,7 +232,6 @@ impl Tables {
                     "weak" => &mut self.weak,
                     "mild" => &mut self.mild,
                     "movable" => &mut self.movable,
-                    "measures" => &mut self.measures,
                     "definite" => &mut self.definite,
                     "uncounted" => &mut self.uncounted,
                     "fixed" => &mut self.fixed,
@@ -243,13 +265,13 @@ impl Tables {
     }
 
     /// The word that stands for `key` beside the other words of a text.
-    pub(super) fn beside(&self, key: &str, others: &[&str]) -> Option<&'static str> {
+    pub(super) fn beside(&self, key: &str, others: &[&str]) -> Option<&str> {
         let rules = self.contexts.get(key)?;
         let fits = |beside: &[String]| others.iter().any(|other| beside.iter().any(|b| b == other));
         rules
             .iter()
             .find(|(beside, _)| fits(beside))
-            .map(|(_, to)| *to)
+            .map(|(_, to)| to.as_str())
     }
 
     fn context(&mut self, words: &'static str, beside: &'static str) {
@@ -257,9 +279,10 @@ impl Tables {
             return;
         };
         let beside: Vec<String> = entries(beside).map(|word| self.canonical(word)).collect();
+        let to = self.canonical(to.trim());
         for word in entries(words) {
             let rules = self.contexts.entry(self.canonical(word)).or_default();
-            rules.push((beside.clone(), to.trim()));
+            rules.push((beside.clone(), to.clone()));
         }
     }
 

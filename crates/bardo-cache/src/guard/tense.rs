@@ -38,11 +38,24 @@ pub(super) fn differs(one: &SentenceFrame, other: &SentenceFrame) -> bool {
         Asking::What | Asking::YesNo | Asking::Who | Asking::HowMany | Asking::Nothing
     );
     let counts = told && one.ask == other.ask || !one.modals.is_empty();
+    // "Show yesterday's sales" and "what were yesterday's sales".
+    let untold = |frame: &SentenceFrame| frame.over && !frame.past && !frame.present;
+    let counts = counts && !untold(one) && !untold(other);
     past(one) && present(other) || present(one) && past(other) || counts && one.past != other.past
 }
 
 /// Without an auxiliary, the form of the verb tells the past: "which team won".
 pub(super) fn settle(frame: &mut SentenceFrame, atoms: &[Atom]) {
+    let over = |atom: &Atom| {
+        matches!(
+            &*atom.key,
+            "yesterday" | "last-day" | "last-week" | "last-month" | "last-quarter" | "last-year"
+        )
+    };
+    let last = |pair: &[Atom]| {
+        pair[0].key == "last" && matches!(&*pair[1].key, "hour" | "minut" | "day" | "weekend")
+    };
+    frame.over = atoms.iter().any(over) || atoms.windows(2).any(last);
     if !frame.present && frame.modals.is_empty() {
         frame.past |= atoms.iter().any(|atom| atom.past);
     }

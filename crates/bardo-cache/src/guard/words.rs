@@ -323,7 +323,11 @@ fn longest(tokens: &[Token], bases: &[String], at: usize, starts: bool) -> Optio
     let rules = TABLES.phrases.get(&bases[at])?;
     rules.iter().find(|rule| {
         (starts || !rule.starts)
-            && rule.exact.is_none_or(|word| tokens[at].text == word)
+            && rule
+                .exact
+                .iter()
+                .zip(&tokens[at..])
+                .all(|(word, token)| token.text == *word)
             && bases[at..].starts_with(&rule.from)
     })
 }

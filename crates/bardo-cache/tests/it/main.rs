@@ -4,9 +4,11 @@
 #![cfg(test)]
 
 mod fixtures;
+mod guard_attributes;
 mod guard_classes;
 mod guard_clauses;
 mod guard_pairs;
+mod guard_permissions;
 mod isolation;
 mod keys;
 mod members;
