@@ -22,6 +22,7 @@ mod order;
 mod permissions;
 mod questions;
 mod scan;
+mod settle;
 mod tables;
 mod tense;
 mod words;
@@ -63,7 +64,7 @@ impl Signature {
         let (mut frame, tokens) = frame::read(tokens);
         let mut atoms = atoms::build(&tokens, frame.ask);
         tense::settle(&mut frame, &atoms);
-        frame::settle(&mut frame, &mut atoms);
+        settle::settle(&mut frame, &mut atoms);
         if atoms.len() > ATOMS_MAX {
             return Self::too_long();
         }

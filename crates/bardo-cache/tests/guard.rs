@@ -251,7 +251,12 @@ fn content() -> Vec<String> {
 
 /// Words that say the same in their phrases: before a number, after "where can I", in "the best way
 /// to" and "gas fees".
-const ALIKE: [(&str, &str); 46] = [
+const ALIKE: [(&str, &str); 51] = [
+    ("exchange", "exchanges"),
+    ("exchanges", "exchange"),
+    ("take", "lasts"),
+    ("take", "ever"),
+    ("volatile", "volatility"),
     ("happens", "exactly"),
     ("check", "tested"),
     ("below", "under"),

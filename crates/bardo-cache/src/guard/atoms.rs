@@ -75,6 +75,8 @@ pub(super) struct Atom {
     pub(super) progressive: bool,
     /// Behind a form of "be", with no preposition between.
     pub(super) after_be: bool,
+    /// A preposition such as "on" ends the clause behind it: "what does it depend on".
+    pub(super) open: bool,
     /// Written in a form of the past, without "be" before it.
     pub(super) past: bool,
     /// Written in the plural.
@@ -154,6 +156,8 @@ struct Builder {
     third: bool,
     /// A preposition stands behind the form of "be".
     aimed: bool,
+    /// "Do", "does" or "did" stands before in the clause.
+    asked: bool,
     /// "Being" stands before the word.
     being: bool,
     /// A determiner of the current phrase names a certain thing.
@@ -182,6 +186,7 @@ impl Builder {
                 self.dangling();
                 self.boundary();
                 self.since_be = None;
+                self.asked = false;
             }
             TokenKind::Word => self.word(tokens, at),
             TokenKind::Number => {
@@ -206,6 +211,7 @@ impl Builder {
         let word = tokens[at].text.as_str();
         // "Solana's price" is a compound, as "Solana price".
         if word == "@s" {
+            self.definite = true;
             return;
         }
         if matches!(
@@ -227,6 +233,7 @@ impl Builder {
             self.being = word == "being";
         }
         self.aimed |= TABLES.prepositions.contains_key(word);
+        self.asked |= matches!(word, "do" | "does" | "did");
         if let Some((written, name)) = TABLES.prepositions.get_key_value(word) {
             let verb = tokens.get(at + 1).is_some_and(|next| {
                 next.kind == TokenKind::Word && TABLES.verbs.contains(next.text.as_str())
@@ -258,6 +265,13 @@ impl Builder {
         } else if (!self.is_soft(word) || self.says(tokens, at))
             && !self.is_unquantified(tokens, at)
         {
+            // "What does the price of gold drive": the verb is no part of "of gold".
+            let last = tokens
+                .get(at + 1)
+                .is_none_or(|next| next.kind == TokenKind::Break || next.text.starts_with('@'));
+            if last && self.asked && self.filled && TABLES.is_verb(&TABLES.base(word)) {
+                self.bounded();
+            }
             // "Is lost luggage covered": what follows "is" at the start belongs to the subject.
             let attributive = at == 1 && matches!(tokens[0].text.as_str(), "is" | "are");
             self.content(word, attributive);
@@ -316,6 +330,7 @@ impl Builder {
             participle: voice.participle,
             progressive: after_be && (ongoing || self.being && voice.participle),
             after_be,
+            open: false,
             past: self.finite && is_past(shown) && !voice.participle,
             plural: self.is_plural(shown),
             definite: self.definite,
@@ -392,6 +407,9 @@ impl Builder {
     fn dangling(&mut self) {
         use Relation::{Against, By, For, From, To, With};
         let role = self.role.filter(|_| !self.filled);
+        if let Some(last) = self.atoms.last_mut().filter(|_| role == Some(Relation::In)) {
+            last.open = true;
+        }
         if let Some(To | From | For | By | With | Against) = role {
             self.role = None;
             let preposition = std::mem::take(&mut self.preposition);

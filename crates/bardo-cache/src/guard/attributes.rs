@@ -17,6 +17,7 @@ const NOUN: usize = 4;
 
 /// The tokens with each known question in its common form.
 pub(super) fn settled(tokens: Vec<Token>) -> Vec<Token> {
+    let tokens = adjective(exchanged(tokens));
     let tokens = worth(defaulted(distinguished(ruled(tokens))));
     let tokens = meant(purposed(tokens));
     let tokens = consumed(owned(tokens));
@@ -82,6 +83,54 @@ fn verb(tokens: &[Token], from: usize, verbs: &[&str]) -> Option<usize> {
     let end = clause_end(tokens, from.min(tokens.len()));
     let at = (from + 1..end).find(|&at| is_word(tokens.get(at), verbs))?;
     is_named(&tokens[from..at]).then_some(at)
+}
+
+/// "The euro to dollar exchange rate" is "the exchange rate from euro to dollar".
+fn exchanged(mut tokens: Vec<Token>) -> Vec<Token> {
+    let rate = (3..tokens.len()).find(|&at| {
+        is_word(tokens.get(at), &["exchange"]) && is_word(tokens.get(at + 1), &["rate"])
+    });
+    if let Some(at) = rate
+        && is_word(tokens.get(at - 2), &["to"])
+        && is_noun(&tokens[at - 1..at])
+        && is_noun(&tokens[at - 3..at - 2])
+        && (at == 3 || is_word(tokens.get(at - 4), &["the", "@what", "is", "of", "for"]))
+    {
+        let rate: Vec<Token> = tokens.drain(at..at + 2).collect();
+        tokens.insert(at - 3, Token::word("from"));
+        tokens.splice(at - 3..at - 3, rate);
+    }
+    tokens
+}
+
+/// Adjectives that say the same before their noun and behind "is": "which dose is normal".
+const JUDGED: [&str; 9] = [
+    "normal",
+    "good",
+    "typical",
+    "reasonable",
+    "ideal",
+    "healthy",
+    "common",
+    "usual",
+    "primary",
+];
+
+/// "What temperature is normal for a baby" is "what is the normal temperature for a baby".
+fn adjective(mut tokens: Vec<Token>) -> Vec<Token> {
+    let be = (2..tokens.len().min(2 + NOUN)).find(|&at| is_word(tokens.get(at), &["is", "are"]));
+    if let Some(be) = be
+        && is_word(tokens.first(), &WHAT)
+        && is_noun(&tokens[1..be])
+        && is_word(tokens.get(be + 1), &JUDGED)
+        && goes_on(&tokens, be + 2)
+    {
+        let adjective = tokens.remove(be + 1);
+        tokens.remove(be);
+        tokens.insert(1, adjective);
+        tokens.push(mark(false));
+    }
+    tokens
 }
 
 /// "How does the return policy work" is "what is the return policy".
@@ -310,8 +359,17 @@ fn superlative(mut tokens: Vec<Token>) -> Vec<Token> {
     } else {
         1
     };
+    let end = clause_end(&tokens, from.min(tokens.len()));
+    let yields = is_word(
+        tokens.get(end.saturating_sub(1)),
+        &["yield", "apy", "apr", "rate"],
+    );
+    let verbs: &[&str] = match yields {
+        true => &["have", "has", "pay", "pays", "offer", "offers"],
+        false => &["have", "has"],
+    };
     let have = (from + 1..tokens.len().min(from + 1 + 2 * NOUN))
-        .find(|&at| is_word(tokens.get(at), &["have", "has"]));
+        .find(|&at| is_word(tokens.get(at), verbs));
     let Some(at) = have.filter(|_| is_word(tokens.first(), &WHAT)) else {
         return tokens;
     };

@@ -102,6 +102,19 @@ fn stated(mut tokens: Vec<Token>) -> Vec<Token> {
             tokens.insert(0, Token::word("@how"));
             tokens.push(Token::word("@is"));
         }
+    } else if one_clause
+        && states(&tokens)
+        && matches!(question[..], ["@how", _, _, ..])
+        && !question.contains(&"it")
+    {
+        let mut found: Vec<Token> = tokens.drain(cut + 1..).collect();
+        tokens.pop();
+        while found.last().is_some_and(is_break) {
+            found.pop();
+        }
+        found.push(Token::word("if"));
+        found.append(&mut tokens);
+        return found;
     } else if one_clause && sought {
         let search: &[&[&str]] = &[
             &["i", "@can", "not", "find"],
@@ -470,7 +483,15 @@ fn carried(tokens: Vec<Token>) -> Vec<Token> {
             && tokens
                 .get(at + 1)
                 .is_some_and(|next| next.text.ends_with("ing"));
-        if carries {
+        // "Make a POST request" is "send a POST request".
+        let requests = is_word(tokens.get(at), &["make", "making"])
+            && (at + 2..at + 5).any(|place| is_word(tokens.get(place), &["request", "requests"]))
+            && !is_word(tokens.get(at + 2), &["to", "for"]);
+        if requests {
+            let sends = tokens[at].is_word("make");
+            found.push(Token::word(if sends { "send" } else { "sending" }));
+            at += 1;
+        } else if carries {
             found.push(tokens[noun].clone());
             at = noun + 1;
             if is_word(tokens.get(at), &["of", "on"]) {

@@ -172,6 +172,14 @@ pub(super) fn frames(one: &SentenceFrame, other: &SentenceFrame) -> Option<Misma
             other: other.ask.name(),
         });
     }
+    let amount =
+        |one: &SentenceFrame, other: &SentenceFrame| one.sum && !other.sum && other.indefinite;
+    if amount(one, other) || amount(other, one) {
+        return Some(Mismatch::Question {
+            one: "how much",
+            other: "what",
+        });
+    }
     if !modals_agree(one, other) {
         return Some(Mismatch::Modality {
             one: said(&one.modals),
@@ -338,10 +346,22 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         let swap = |atom: &Atom| atom.key == "swap";
         atoms.iter().any(swap)
     });
+    let pays = [one, other]
+        .iter()
+        .all(|atoms| atoms.iter().any(|atom| atom.key == "pay"));
+    let adds = [one, other].iter().all(|atoms| {
+        let count = |role| atoms.iter().filter(|atom| atom.role == role).count();
+        let add = atoms.iter().any(|atom| atom.key == "add");
+        add && (count(Relation::To) == 0 || count(Relation::In) == 0)
+    });
     order::changed(one, other, &pairs).or_else(|| {
         let pairs = || pairs.iter().map(|&(a, b)| (&one[a], &other[b]));
         let agree = |a, b| {
-            roles_agree(a, b) || transforms && sources_agree(a, b) || swaps && targets_agree(a, b)
+            roles_agree(a, b)
+                || transforms && sources_agree(a, b)
+                || swaps && targets_agree(a, b)
+                || pays && means_agree(a, b)
+                || adds && places_agree(a, b)
         };
         // A compound taken apart in each text is two words in exchanged places.
         let only_as = |compound: fn(&Atom, &Atom) -> bool| {
@@ -397,6 +417,22 @@ const TRANSFORMS: [&str; 5] = ["convert", "translate", "upgrad", "downgrad", "mi
 fn targets_agree(a: &Atom, b: &Atom) -> bool {
     use Relation::{For, To};
     matches!(a.class, "ticker" | "currency") && matches!((a.role, b.role), (For, To) | (To, For))
+}
+
+/// "Pay in USDC" and "pay with USDC".
+fn means_agree(a: &Atom, b: &Atom) -> bool {
+    use Relation::{In, With};
+    matches!(a.class, "ticker" | "currency") && matches!((a.role, b.role), (In, With) | (With, In))
+}
+
+/// "Add a network to the wallet" and "add a network in the wallet", where nothing else has a place.
+fn places_agree(a: &Atom, b: &Atom) -> bool {
+    let (to, place) = match (a.role, b.role) {
+        (Relation::To, Relation::In) => (a, b),
+        (Relation::In, Relation::To) => (b, a),
+        _ => return false,
+    };
+    to.preposition == "to" && place.preposition == "in"
 }
 
 fn sources_agree(a: &Atom, b: &Atom) -> bool {

@@ -1,6 +1,5 @@
 //! The frame of a text: the kind of question, modality, tense and persons.
 
-use super::atoms::{Atom, Relation};
 use super::scan::{Token, TokenKind};
 use super::tables::TABLES;
 
@@ -74,6 +73,10 @@ pub(super) struct SentenceFrame {
     pub(super) persons: Vec<&'static str>,
     /// The pronoun behind the first auxiliary: "I" in "when am I paid".
     pub(super) subject: Option<String>,
+    /// Asks how much a fee, a rate or a duration is.
+    pub(super) sum: bool,
+    /// Such a noun stands alone and without "the" or "my": "what is a fee", "what is inflation".
+    pub(super) indefinite: bool,
     /// Something is done to "me" or "you": "which users follow you".
     pub(super) done_to: bool,
     /// Owners: "my", "your" or "their".
@@ -235,266 +238,13 @@ fn add(list: &mut Vec<&'static str>, word: &'static str) {
     }
 }
 
-/// Joins wordings that differ in the kind of question: "how do A and B differ" and "what is the
-/// difference", "how much does it cost" and "what is the price".
-pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
-    let has = |atoms: &[Atom], key: &str| atoms.iter().any(|atom| atom.key == key);
-    match frame.ask {
-        Asking::YesNo if super::compare::offers_a_choice(atoms) => frame.ask = Asking::What,
-        Asking::How if has(atoms, "differ") => frame.ask = Asking::What,
-        Asking::HowMuch if has(atoms, "price") || measures_first(atoms) => {
-            frame.ask = Asking::What;
-        }
-        Asking::HowLong if frame.grain.is_none() && lasts(atoms) => frame.ask = Asking::What,
-        Asking::When
-            if atoms
-                .iter()
-                .any(|atom| atom.key == "deadlin" && !atom.modifier) =>
-        {
-            frame.ask = Asking::What;
-        }
-        // "Will I lose it if I cancel" and "do I lose it when I cancel".
-        Asking::YesNo if has(atoms, "if") => frame.modals.retain(|modal| *modal != "will"),
-        // "Why won't it connect" and "why doesn't it connect", of a thing.
-        Asking::Why if has(atoms, "not") => frame.modals.retain(|modal| *modal != "will"),
-        Asking::Nothing if has(atoms, "not") && frame.persons.is_empty() => {
-            let timed = atoms.iter().any(|atom| atom.class == "time");
-            frame.modals.retain(|modal| *modal != "will" || timed);
-        }
-        Asking::What if has(atoms, "happenif") || has(atoms, "happen") => {
-            frame.modals.retain(|modal| *modal != "will")
-        }
-        Asking::What if has(atoms, "amount") => {
-            frame.ask = Asking::HowMuch;
-            atoms.retain(|atom| atom.key != "amount");
-        }
-        Asking::What if atoms.len() > 1 && atoms.last().is_some_and(|last| last.key == "mean") => {
-            atoms.pop();
-        }
-        Asking::Where => {
-            let kept = |atom: &Atom| {
-                frame.modals.is_empty() && atom.passive && matches!(&*atom.key, "store" | "save")
-            };
-            atoms.retain(|atom| !matches!(&*atom.key, "locat" | "locate") && !kept(atom));
-        }
-        Asking::HowLong => {
-            if has(atoms, "tak") {
-                frame.modals.retain(|modal| *modal != "will");
-            }
-            atoms.retain(|atom| !matches!(&*atom.key, "tak" | "require"));
-            // "How long does it last" and "how long is it".
-            atoms.pop_if(|atom| atom.key == "last");
-        }
-        Asking::When if atoms.iter().any(|atom| SCHEDULED.contains(&&*atom.key)) => {
-            frame.modals.retain(|modal| *modal != "will");
-            happening(atoms);
-        }
-        _ => {}
-    }
-    if matches!(frame.ask, Asking::What | Asking::HowMuch) && has(atoms, "price") {
-        single(atoms);
-        computed(atoms);
-    }
-    if frame.ask == Asking::Why {
-        occurring(atoms);
-    }
-    // "Was it ever hacked" and "has it been hacked", where no time is named.
-    if frame.ask == Asking::YesNo
-        && frame.past
-        && !atoms
-            .iter()
-            .any(|atom| matches!(atom.class, "time" | "number" | "negation"))
-    {
-        atoms.retain(|atom| atom.key != "ever");
-    }
-    // "How can I see my invoices" and "where can I see my invoices".
-    let own = frame.owners == ["my"] && matches!(frame.ask, Asking::How | Asking::Where);
-    if own && atoms.len() > 1 && atoms.first().is_some_and(is_looked_at) {
-        frame.ask = Asking::Where;
-        frame.modals.retain(|modal| *modal != "can");
-        if atoms[0].key == "view" {
-            atoms.remove(0);
-        }
-    }
-    measured(atoms);
-    if has(atoms, "distanc") {
-        apart(atoms);
-    }
-    if frame.ask == Asking::YesNo {
-        judged(atoms);
-    }
-    if frame.ask == Asking::Nothing && programs(frame, atoms) {
-        frame.ask = Asking::How;
-        frame.present = true;
-    }
-}
-
-/// "How much volume does it have" asks what its volume is.
-fn measures_first(atoms: &[Atom]) -> bool {
-    let chunk = atoms.first().map(|first| first.chunk);
-    let head = atoms
-        .iter()
-        .take_while(|atom| Some(atom.chunk) == chunk)
-        .last();
-    head.is_some_and(|head| {
-        TABLES.measures.contains(head.key.as_str()) && head.joined.is_none() && !head.modifier
-    })
-}
-
-/// "How long is the timeout" asks what the timeout is: its noun is a duration and nothing is done.
-fn lasts(atoms: &[Atom]) -> bool {
-    let head = |atom: &Atom| {
-        TABLES.durations.contains(atom.key.as_str()) && !atom.modifier && atom.joined.is_none()
-    };
-    let verb = |atom: &Atom| !atom.modifier && TABLES.is_verb(&TABLES.base(&atom.shown));
-    atoms.iter().any(head) && !atoms.iter().any(verb)
-}
-
-/// "Reverse a list in Python" asks how it is done.
-fn programs(frame: &SentenceFrame, atoms: &[Atom]) -> bool {
-    let verb = atoms.first().is_some_and(|first| {
-        TABLES.is_verb(&TABLES.base(&first.shown)) && first.role == Relation::Plain
-    });
-    let language = |atom: &Atom| atom.class == "language" && atom.role == Relation::In;
-    verb && frame.persons.is_empty() && !frame.past && atoms.iter().any(language)
-}
-
-/// The price of one token is that of the token.
-fn single(atoms: &mut [Atom]) {
-    for atom in atoms.iter_mut().filter(|atom| atom.class == "number") {
-        let unit = atom.key.strip_prefix("1 ").map(str::to_owned);
-        let token = unit.filter(|unit| TABLES.classes.get(unit.as_str()) == Some(&"ticker"));
-        if let Some(token) = token {
-            atom.key = token;
-            atom.class = "ticker";
-        }
-    }
-}
-
-/// "How high is the fee" is "what is the fee", while a tower has a height of its own.
-fn measured(atoms: &mut Vec<Atom>) {
-    let measure = |atom: &Atom| {
-        TABLES.measures.contains(atom.key.as_str()) && !atom.modifier && atom.joined.is_none()
-    };
-    let own = match atoms.first().map(|first| first.key.as_str()) {
-        Some("howhigh") => "height",
-        Some("howbig") => "siz",
-        _ => return,
-    };
-    if atoms.iter().any(measure) {
-        atoms.remove(0);
-    } else {
-        atoms[0].key = own.to_owned();
-    }
-}
-
-/// "How much is 15 % of 200" asks for no price.
-fn computed(atoms: &mut Vec<Atom>) {
-    if let [first, second, ..] = &atoms[..]
-        && first.key == "price"
-        && second.class == "number"
-        && (!second.key.contains(' ') || second.key.ends_with("percent"))
-    {
-        atoms.remove(0);
-        atoms[0].role = Relation::Plain;
-    }
-}
-
-/// Verbs of what happens by plan: "when does it open" and "when will it open" ask the same.
-const SCHEDULED: [&str; 8] = [
-    "open", "close", "start", "end", "expire", "arrive", "renew", "ship",
-];
-
-/// Moves a verb behind what it happens to: "the closing time of the shop" as "the shop closes".
-fn happening(atoms: &mut [Atom]) {
-    let verb = atoms
-        .first()
-        .is_some_and(|first| SCHEDULED.contains(&&*first.key));
-    let Some(next) = atoms
-        .get(1)
-        .filter(|next| verb && matches!(next.role, Relation::Of | Relation::For))
-    else {
-        return;
-    };
-    let chunk = next.chunk;
-    let end = atoms[1..]
-        .iter()
-        .take_while(|atom| atom.chunk == chunk)
-        .count();
-    atoms[..=end].rotate_left(1);
-}
-
-/// What is shown or downloaded is found at a place.
-fn is_looked_at(atom: &Atom) -> bool {
-    matches!(&*atom.key, "view" | "download") && !atom.passive && atom.role == Relation::Plain
-}
-
-/// Verbs of what happens by itself: "the reasons for the fall of Rome" and "why did Rome fall".
-const OCCURS: [&str; 8] = [
-    "fall", "rise", "crash", "fail", "collaps", "decrease", "increase", "end",
-];
-
-/// Moves a noun of an event behind what it happens to, and leaves out "happen": "the causes of
-/// earthquakes" and "why earthquakes happen".
-fn occurring(atoms: &mut Vec<Atom>) {
-    let event = atoms
-        .first()
-        .is_some_and(|first| OCCURS.contains(&&*first.key));
-    if let Some(next) = atoms
-        .get(1)
-        .filter(|next| event && next.role == Relation::Of)
-    {
-        let chunk = next.chunk;
-        let end = atoms[1..]
-            .iter()
-            .take_while(|atom| atom.chunk == chunk)
-            .count();
-        atoms[..=end].rotate_left(1);
-    }
-    if atoms.len() > 1 {
-        atoms.pop_if(|last| last.key == "happen" && last.role == Relation::Plain);
-    }
-}
-
-/// The distance from one place to another is that between both, in each order.
-fn apart(atoms: &mut Vec<Atom>) {
-    atoms.retain(|atom| atom.key != "between");
-    for atom in atoms {
-        if matches!(atom.role, Relation::From | Relation::To) {
-            atom.role = Relation::Plain;
-        }
-    }
-}
-
-/// Moves the word that judges to the front: "is it safe to eat raw eggs", "is eating raw eggs safe",
-/// "are raw eggs safe to eat". Words before a noun, as in "safe eggs", stay.
-fn judged(atoms: &mut Vec<Atom>) {
-    let judges = |atom: &Atom| TABLES.predicates.contains(atom.key.as_str());
-    let mut places = (0..atoms.len()).filter(|&at| judges(&atoms[at]));
-    let (Some(at), None) = (places.next(), places.next()) else {
-        return;
-    };
-    drop(places);
-    if atoms[at].modifier || atoms[at].joined.is_some() {
-        return;
-    }
-    let mut predicate = atoms.remove(at);
-    let object_first = at > 0 && at + 1 == atoms.len() && TABLES.is_verb(&atoms[at].key);
-    if let Some(before) = at.checked_sub(1)
-        && atoms[before].chunk == predicate.chunk
-    {
-        atoms[before].modifier = false;
-    }
-    if object_first {
-        let verb = atoms.remove(at);
-        atoms.insert(0, verb);
-    }
-    predicate.chunk = usize::MAX;
-    predicate.role = Relation::Plain;
-    atoms.insert(0, predicate);
-}
-
 impl SentenceFrame {
+    /// Reads "will" as the present, where both ask the same; "did" still tells the past.
+    pub(super) fn foretold(&mut self) {
+        self.present |= self.modals.contains(&"will");
+        self.modals.retain(|modal| *modal != "will");
+    }
+
     fn auxiliary(&mut self, word: &str) {
         match word {
             "@was" | "did" | "was" | "were" | "had" => self.past = true,

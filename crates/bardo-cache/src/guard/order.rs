@@ -70,7 +70,7 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), moved: WordMove) -> boo
     // What "not", "all" or "but" says belongs to the words beside it.
     let bound = |atom: &Atom| {
         matches!(atom.class, "negation" | "quantifier" | "amount")
-            || matches!(&*atom.key, "but" | "even")
+            || matches!(&*atom.key, "but" | "even" | "then")
     };
     if CONJUNCTIONS.contains(&over.0.key.as_str()) || bound(over.0) || bound(a) {
         return false;
@@ -89,7 +89,10 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), moved: WordMove) -> boo
     let joined = [a, b, over.0, over.1]
         .iter()
         .any(|atom| atom.joined.is_some());
+    // "Services that Redis depends on" are not services that depend "on Redis".
+    let closed = !over.0.open && !over.1.open;
     let compound = distance <= 3
+        && closed
         && settled
         && !joined
         && match (a.role, b.role) {
@@ -109,7 +112,10 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), moved: WordMove) -> boo
         && over.0.class != "superlative"
         && a.role == b.role
         && over.0.role == over.1.role;
+    // "Error 404" is "404 error", and "row 2" is not "2 rows".
     let label = distance == 1
+        && over.0.shown == over.1.shown
+        && !(over.0.plural || a.key == "1")
         && matches!(a.class, "number" | "code" | "address")
         && over.0.class == "word"
         && a.chunk == over.0.chunk
@@ -226,6 +232,7 @@ pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
     a.role == b.role
         || matches!(a.class, "language" | "software")
             && matches!((a.role, b.role), (In, With) | (With, In))
+        || a.key == "account" && matches!((a.role, b.role), (In, For) | (For, In))
         || a.class == "protocol" && matches!((a.role, b.role), (In, With) | (With, In))
         || a.class == "time" && matches!((a.role, b.role), (For, Plain) | (Plain, For))
         || matches!(

@@ -13,6 +13,7 @@ pub(super) fn settled(tokens: Vec<Token>) -> Vec<Token> {
     let tokens = permitted(exact(tokens));
     let tokens = legalized(out_of_order(tokens));
     let tokens = gotten(kept(defined(tokens)));
+    let tokens = renewed(becoming(counted(tokens)));
     lasted(tokens)
 }
 
@@ -178,6 +179,69 @@ fn defined(mut tokens: Vec<Token>) -> Vec<Token> {
     {
         tokens.remove(last);
         tokens.insert(0, Token::word("@what"));
+    }
+    tokens
+}
+
+/// "Do eggs count as dairy" is "are eggs dairy".
+fn counted(mut tokens: Vec<Token>) -> Vec<Token> {
+    let count = (2..tokens.len().min(2 + REACH))
+        .find(|&at| is_word(tokens.get(at), &["count"]) && is_word(tokens.get(at + 1), &["as"]));
+    if let Some(at) = count
+        && is_word(tokens.first(), &["do", "does"])
+        && !tokens[1..at]
+            .iter()
+            .any(|token| is_break(token) || token.is_word("not"))
+        && !is_word(tokens.get(1), &["i", "you", "we", "they"])
+    {
+        tokens.drain(at..at + 2);
+        tokens[0] = Token::word("is");
+    }
+    tokens
+}
+
+/// "Getting stronger" is "becoming stronger".
+fn becoming(mut tokens: Vec<Token>) -> Vec<Token> {
+    for at in 1..tokens.len() {
+        let compares = TABLES.classes.get(tokens[at].text.as_str()) == Some(&"superlative")
+            && tokens[at].text.ends_with('r')
+            || matches!(tokens[at].text.as_str(), "stronger" | "weaker");
+        let verb = match tokens[at - 1].text.as_str() {
+            "get" => "become",
+            "gets" => "becomes",
+            "getting" => "becoming",
+            "got" => "became",
+            _ => continue,
+        };
+        if compares {
+            tokens[at - 1] = Token::word(verb);
+        }
+    }
+    tokens
+}
+
+/// Participles of what an owner has others do: "how do I get my passport renewed".
+const SERVICES: [&str; 8] = [
+    "renewed",
+    "repaired",
+    "fixed",
+    "verified",
+    "unlocked",
+    "replaced",
+    "cleaned",
+    "translated",
+];
+
+/// "How do I get my passport renewed" is "how do I renew my passport".
+fn renewed(mut tokens: Vec<Token>) -> Vec<Token> {
+    let end = clause_end(&tokens, 1.min(tokens.len()));
+    let owned = is_word(tokens.first(), &["@how"])
+        && is_word(tokens.get(1), &["get"])
+        && is_word(tokens.get(2), &["my", "the", "a", "our"]);
+    let done = (4..end.min(2 + REACH)).find(|&at| is_word(tokens.get(at), &SERVICES));
+    if let Some(at) = done.filter(|_| owned) {
+        let verb = tokens.remove(at);
+        tokens[1] = Token::word(TABLES.base(&verb.text));
     }
     tokens
 }

@@ -230,9 +230,10 @@ fn needed(mut tokens: Vec<Token>) -> Vec<Token> {
             )
             && !TABLES.prepositions.contains_key(token.text.as_str())
     });
-    let gerund = tokens
-        .get(verb + 2)
-        .is_some_and(|next| next.text.ends_with("ing") && TABLES.is_verb(&TABLES.base(&next.text)));
+    let gerund = tokens.get(verb + 2).is_some_and(|next| {
+        let travels = next.text.ends_with("ing") || next.text == "travel";
+        travels && TABLES.is_verb(&TABLES.base(&next.text))
+    });
     let last = verb + 1 == end;
     let aims =
         is_word(tokens.get(verb + 1), &["to"]) || is_word(tokens.get(verb + 1), &["for"]) && gerund;

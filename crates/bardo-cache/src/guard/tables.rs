@@ -55,6 +55,8 @@ pub(super) struct Tables {
     pub(super) tools: HashSet<String>,
     /// Papers and keys that are needed, and need nothing themselves.
     pub(super) papers: HashSet<String>,
+    /// Nouns of a sum that is charged: "how much is the fee" is "what is the fee".
+    pub(super) fees: HashSet<String>,
     /// Nouns of a duration: "how long is the timeout" is "what is the timeout".
     pub(super) durations: HashSet<String>,
     /// Determiners that name a certain thing.
@@ -156,6 +158,7 @@ impl Tables {
         tables.tools = tables.keys("tools");
         tables.papers = tables.keys("papers");
         tables.durations = tables.keys("durations");
+        tables.fees = tables.keys("fees");
         for (words, beside) in lines(CONTEXTS, "@") {
             tables.context(words, beside);
         }

@@ -275,3 +275,143 @@ fn a_cause_is_asked_for_in_its_tense() {
         ),
     ]);
 }
+
+#[test]
+fn an_adjective_or_a_rate_stands_on_each_side_of_its_noun() {
+    join(&[
+        (
+            "What body temperature is normal for a baby?",
+            "What is the normal body temperature for a baby?",
+        ),
+        (
+            "What is the euro to dollar exchange rate?",
+            "What is the exchange rate from euro to dollar?",
+        ),
+        (
+            "Which pool pays the highest yield?",
+            "Which pool has the highest yield?",
+        ),
+        ("Do eggs count as dairy?", "Are eggs dairy?"),
+        (
+            "What was the all-time high of ETH?",
+            "What is the all-time high of ETH?",
+        ),
+    ]);
+    separate(&[
+        (
+            "What dose is normal for adults?",
+            "What dose is normal for children?",
+        ),
+        (
+            "What dose is normal for adults?",
+            "Is the dose normal for adults?",
+        ),
+        (
+            "What is the euro to dollar exchange rate?",
+            "What is the exchange rate from dollar to euro?",
+        ),
+        (
+            "Which pool pays the highest yield?",
+            "Which pool pays the lowest yield?",
+        ),
+        (
+            "Which bank pays the highest rate?",
+            "Which bank charges the highest rate?",
+        ),
+        ("Do eggs count as dairy?", "Does dairy count as eggs?"),
+        (
+            "What was ETH's high last week?",
+            "What is ETH's high this week?",
+        ),
+    ]);
+}
+
+#[test]
+fn who_depends_on_whom_counts() {
+    separate(&[
+        (
+            "Which services depend on Redis?",
+            "Which services does Redis depend on?",
+        ),
+        ("What runs on Docker?", "What does Docker run on?"),
+        (
+            "What drives the price of gold?",
+            "What does the price of gold drive?",
+        ),
+        (
+            "How do I sort by name then by age?",
+            "How do I sort by age then by name?",
+        ),
+        (
+            "Which users report on Bob?",
+            "Which users does Bob report on?",
+        ),
+    ]);
+    join(&[
+        (
+            "Which services depend on Redis?",
+            "Which services are dependent on Redis?",
+        ),
+        (
+            "Which country is Timbuktu in?",
+            "In which country is Timbuktu?",
+        ),
+    ]);
+}
+
+#[test]
+fn a_number_behind_a_noun_is_a_name_and_before_it_a_count() {
+    join(&[("What does error 404 mean?", "What does a 404 error mean?")]);
+    separate(&[
+        ("Delete 2 rows", "Delete row 2"),
+        ("Restart 3 pods", "Restart pod 3"),
+        ("Show 1 page", "Show page 1"),
+        ("Merge two accounts", "Merge account two"),
+        ("How do I send 5 files?", "How do I send file 5?"),
+    ]);
+}
+
+#[test]
+fn an_amount_is_not_what_its_noun_means() {
+    join(&[
+        ("How much is the late fee?", "What is the late fee?"),
+        (
+            "How high is Coca-Cola's dividend yield?",
+            "What is Coca-Cola's dividend yield?",
+        ),
+        (
+            "How high is inflation in Spain?",
+            "What is inflation in Spain?",
+        ),
+    ]);
+    separate(&[
+        ("How much is the deposit?", "What is a deposit?"),
+        ("How high is inflation?", "What is inflation?"),
+        ("How long is the timeout?", "What is a timeout?"),
+        ("How much is the late fee?", "How much is the early fee?"),
+        (
+            "What is the price of the deposit box?",
+            "What is the deposit box?",
+        ),
+    ]);
+}
+
+#[test]
+fn a_plan_is_no_report() {
+    separate(&[
+        ("When will the sale begin?", "When did the sale begin?"),
+        ("Why won't it connect?", "Why didn't it connect?"),
+        (
+            "How long will the refund take?",
+            "How long did the refund take?",
+        ),
+        (
+            "Will I lose my data if I cancel?",
+            "Did I lose my data if I cancelled?",
+        ),
+    ]);
+    join(&[
+        ("When will the sale begin?", "When does the sale begin?"),
+        ("Why won't it connect?", "Why doesn't it connect?"),
+    ]);
+}

@@ -310,3 +310,92 @@ fn words_of_one_meaning_beside_certain_words_stay_apart_elsewhere() {
         ("Show me yesterday's sales", "Show me today's sales"),
     ]);
 }
+
+#[test]
+fn a_statement_before_a_question_is_its_condition() {
+    join(&[(
+        "I forgot my passcode, how do I unlock my phone?",
+        "How do I unlock my phone if I forgot my passcode?",
+    )]);
+    separate(&[
+        (
+            "I forgot my passcode, how do I unlock my phone?",
+            "How do I unlock my phone if I know my passcode?",
+        ),
+        (
+            "My app is slow, how do I speed up the phone?",
+            "My phone is slow, how do I speed up the app?",
+        ),
+        (
+            "I lost my card, how do I order a new one?",
+            "I lost my card, how do I cancel the new one?",
+        ),
+    ]);
+}
+
+#[test]
+fn a_tool_or_a_place_is_named_in_two_ways_beside_some_verbs() {
+    join(&[
+        (
+            "How do I add a network to MetaMask?",
+            "How do I add a network in MetaMask?",
+        ),
+        ("Can I pay in USDC?", "Can I pay with USDC?"),
+        (
+            "Can I change the email address on my account?",
+            "Can I change the email address for my account?",
+        ),
+        (
+            "How do I make a POST request?",
+            "How do I send a POST request?",
+        ),
+        (
+            "How do I get my passport renewed?",
+            "How do I renew my passport?",
+        ),
+        (
+            "How do I check if a key exists in a map?",
+            "How do I check if a key is in a map?",
+        ),
+    ]);
+    separate(&[
+        (
+            "How do I add files to the folder in git?",
+            "How do I add files in the folder to git?",
+        ),
+        (
+            "How do I add a user to a group?",
+            "How do I add a group to a user?",
+        ),
+        (
+            "How do I pay in USDC with ETH?",
+            "How do I pay in ETH with USDC?",
+        ),
+        (
+            "How do I log in on my phone?",
+            "How do I log in with my phone?",
+        ),
+        (
+            "How do I make a POST request?",
+            "How do I make a GET request?",
+        ),
+        (
+            "How do I get my passport renewed?",
+            "How do I get my passport replaced?",
+        ),
+        (
+            "How do I check if a key exists in a map?",
+            "How do I check if a map exists in a key?",
+        ),
+    ]);
+}
+
+#[test]
+fn what_was_ever_done_has_been_done() {
+    join(&[("Was Euler ever hacked?", "Has Euler been hacked?")]);
+    separate(&[
+        ("Was Euler ever hacked?", "Was Euler ever audited?"),
+        ("Was it ever open on Sunday?", "Was it open on Sunday?"),
+        ("Is it ever safe?", "Is it safe?"),
+    ]);
+}
