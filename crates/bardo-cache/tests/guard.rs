@@ -251,7 +251,8 @@ fn content() -> Vec<String> {
 
 /// Words that say the same in their phrases: before a number, after "where can I", in "the best way
 /// to" and "gas fees".
-const ALIKE: [(&str, &str); 51] = [
+const ALIKE: [(&str, &str); 52] = [
+    ("purpose", "point"),
     ("exchange", "exchanges"),
     ("exchanges", "exchange"),
     ("take", "lasts"),

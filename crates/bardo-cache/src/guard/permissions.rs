@@ -13,7 +13,7 @@ pub(super) fn settled(tokens: Vec<Token>) -> Vec<Token> {
     let tokens = permitted(exact(tokens));
     let tokens = legalized(out_of_order(tokens));
     let tokens = gotten(kept(defined(tokens)));
-    let tokens = renewed(becoming(counted(tokens)));
+    let tokens = prevented(renewed(becoming(counted(tokens))));
     lasted(tokens)
 }
 
@@ -215,6 +215,22 @@ fn becoming(mut tokens: Vec<Token>) -> Vec<Token> {
         };
         if compares {
             tokens[at - 1] = Token::word(verb);
+        }
+    }
+    tokens
+}
+
+/// "Stop X from starting" is "prevent X from starting".
+fn prevented(mut tokens: Vec<Token>) -> Vec<Token> {
+    for at in 0..tokens.len() {
+        let from = (at + 2..tokens.len().min(at + REACH))
+            .take_while(|&place| !is_break(&tokens[place]))
+            .find(|&place| is_word(tokens.get(place), &["from"]));
+        let doing = from
+            .and_then(|from| tokens.get(from + 1))
+            .is_some_and(is_gerund);
+        if doing && is_word(tokens.get(at), &["stop", "keep"]) {
+            tokens[at] = Token::word("prevent");
         }
     }
     tokens

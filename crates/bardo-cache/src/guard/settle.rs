@@ -232,8 +232,9 @@ fn computed(atoms: &mut Vec<Atom>) {
 }
 
 /// Verbs of what happens by plan: "when does it open" and "when will it open" ask the same.
-const SCHEDULED: [&str; 8] = [
-    "open", "close", "start", "end", "expire", "arrive", "renew", "ship",
+const SCHEDULED: [&str; 11] = [
+    "open", "close", "start", "end", "expire", "arrive", "renew", "ship", "releas", "publish",
+    "deliver",
 ];
 
 /// Moves a verb behind what it happens to: "the closing time of the shop" as "the shop closes".

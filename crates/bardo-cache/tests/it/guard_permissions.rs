@@ -399,3 +399,40 @@ fn what_was_ever_done_has_been_done() {
         ("Is it ever safe?", "Is it safe?"),
     ]);
 }
+
+#[test]
+fn what_is_published_comes_out_and_what_is_stopped_from_doing_is_prevented() {
+    join(&[
+        (
+            "When does the jobs report come out?",
+            "When will the jobs report be released?",
+        ),
+        (
+            "How do I stop the app from starting?",
+            "How can I prevent the app from starting?",
+        ),
+        ("Which cafes are near me?", "Which cafes are in my area?"),
+    ]);
+    separate(&[
+        (
+            "When does the jobs report come out?",
+            "When did the jobs report come out?",
+        ),
+        (
+            "When will the album be released?",
+            "When was the album released?",
+        ),
+        (
+            "How do I stop it from starting?",
+            "How do I start it from stopping?",
+        ),
+        (
+            "How do I keep files from leaking?",
+            "How do I keep leaking files?",
+        ),
+        (
+            "Which cafes are near me?",
+            "Which cafes are near the river?",
+        ),
+    ]);
+}
