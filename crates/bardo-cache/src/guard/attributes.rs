@@ -3,7 +3,7 @@
 //!
 //! As in `clauses`, each rule names the words of its pattern.
 
-use super::clauses::{is_word, words};
+use super::clauses::{is_break, is_word, words};
 use super::questions::clause_end;
 use super::scan::{Token, TokenKind};
 use super::tables::TABLES;
@@ -20,7 +20,7 @@ pub(super) fn settled(tokens: Vec<Token>) -> Vec<Token> {
     let tokens = adjective(exchanged(tokens));
     let tokens = worth(defaulted(distinguished(ruled(tokens))));
     let tokens = meant(purposed(tokens));
-    let tokens = consumed(owned(tokens));
+    let tokens = consumed(owned(demanded(tokens)));
     let tokens = superlative(attached(tokens));
     contents(located(tokens))
 }
@@ -315,6 +315,25 @@ fn owned(mut tokens: Vec<Token>) -> Vec<Token> {
         tokens.remove(at);
         tokens[aux] = Token::word("of");
         tokens.push(mark(past));
+    }
+    tokens
+}
+
+/// "Which permissions does X need" asks which are required for X.
+fn demanded(mut tokens: Vec<Token>) -> Vec<Token> {
+    let Some((aux, past)) = asked(&tokens, &WHAT) else {
+        return tokens;
+    };
+    let at = verb(&tokens, aux + 1, &["need", "require"]);
+    let last = |at: &usize| {
+        tokens
+            .get(at + 1)
+            .is_none_or(|next| is_break(next) || next.text.starts_with('@'))
+    };
+    if let Some(at) = at.filter(last) {
+        tokens.remove(at);
+        let be = if past { "were" } else { "are" };
+        tokens.splice(aux..=aux, words(&[be, "required", "for"]));
     }
     tokens
 }

@@ -135,6 +135,10 @@ fn what_a_thing_has_or_holds_is_of_it() {
         ),
         ("What comes with the plan?", "What does the plan include?"),
         (
+            "What permissions does the token need?",
+            "Which permissions are required for the token?",
+        ),
+        (
             "Which pools have the highest yield?",
             "What are the pools with the highest yield?",
         ),
@@ -163,6 +167,14 @@ fn what_a_thing_has_or_holds_is_of_it() {
         (
             "How much memory does the app use?",
             "How much memory does the app need?",
+        ),
+        (
+            "What permissions does the token need?",
+            "What permissions does the token have?",
+        ),
+        (
+            "What permissions does the token need?",
+            "Which token does the permission need?",
         ),
         (
             "What is included in the plan?",
