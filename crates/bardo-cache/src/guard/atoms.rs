@@ -154,6 +154,8 @@ struct Builder {
     finite: bool,
     /// The word before is "it", "he" or "she": "before it renews".
     third: bool,
+    /// The word before makes this one a noun: "Bob's orders", "the last orders", "2 orders".
+    named: bool,
     /// A preposition stands behind the form of "be".
     aimed: bool,
     /// "Do", "does" or "did" stands before in the clause.
@@ -176,6 +178,7 @@ impl Builder {
     fn token(&mut self, tokens: &[Token], at: usize) {
         let token = &tokens[at];
         self.finite = at > 0 && is_subject(&tokens[at - 1]);
+        self.named = at > 0 && names(&tokens[at - 1]);
         self.third = at > 0 && matches!(tokens[at - 1].text.as_str(), "it" | "he" | "she");
         self.since_be = self
             .since_be
@@ -400,7 +403,8 @@ impl Builder {
             return false;
         }
         let base = TABLES.base(word);
-        base.len() < word.len() && !(TABLES.is_verb(&base) && (self.filled || self.third))
+        let verb = TABLES.is_verb(&base) && !self.named && (self.filled || self.third);
+        base.len() < word.len() && !verb
     }
 
     /// A preposition without a word behind it: "which chain do I bridge to" against "bridge from".
@@ -432,6 +436,17 @@ impl Builder {
         self.definite = false;
         self.chunk += 1;
     }
+}
+
+/// What stands before a noun: an owner, a number, a word of order such as "last", or a participle.
+fn names(token: &Token) -> bool {
+    let word = token.text.as_str();
+    let ordered = matches!(
+        word,
+        "last" | "first" | "next" | "previous" | "open" | "new" | "old" | "pending" | "recent"
+    );
+    let described = word.len() > 4 && (word.ends_with("ed") || word.ends_with("ly"));
+    token.kind == TokenKind::Number || word == "@s" || ordered || described
 }
 
 /// What can stand before a finite verb: a question word, a pronoun or a noun.

@@ -380,6 +380,9 @@ fn a_number_behind_a_noun_is_a_name_and_before_it_a_count() {
         ("Show 1 page", "Show page 1"),
         ("Merge two accounts", "Merge account two"),
         ("How do I send 5 files?", "How do I send file 5?"),
+        ("What are Bob's orders?", "What is Bob's order?"),
+        ("Cancel my last orders", "Cancel my last order"),
+        ("Delete the failed backups", "Delete the failed backup"),
     ]);
 }
 
