@@ -17,14 +17,17 @@ mod attributes;
 mod clauses;
 mod compare;
 mod frame;
+mod manner;
 mod number;
 mod order;
 mod permissions;
 mod questions;
+mod recast;
 mod scan;
 mod settle;
 mod tables;
 mod tense;
+mod tools;
 mod words;
 
 pub use compare::Mismatch;

@@ -470,3 +470,35 @@ proptest! {
         prop_assert!(difference(&words.join(" "), &longer.join(" ")).is_some());
     }
 }
+
+/// The rules look at words around a place: a text that begins or ends anywhere must be read too.
+#[test]
+fn each_part_of_a_text_is_read() {
+    let openings = [
+        "",
+        "what statement",
+        "which command",
+        "what is",
+        "how much",
+        "how",
+        "why",
+        "is",
+        "does",
+        "can",
+    ];
+    for (one, _, _) in pairs() {
+        let words: Vec<&str> = one.split(' ').collect();
+        for at in (0..words.len()).step_by(2) {
+            let opening = openings[(at + words.len()) % openings.len()];
+            let rest = words[at..].join(" ");
+            for text in [format!("{opening} {rest}"), words[..at].join(" ")] {
+                let read = Signature::of(&text);
+                let equal = read.difference(&read).is_none();
+                assert!(equal || read.unusable().is_some(), "{text}");
+            }
+        }
+    }
+    for opening in openings {
+        assert!(difference(opening, "What is the capital of Peru?").is_some());
+    }
+}

@@ -130,8 +130,8 @@ fn beside(atoms: &mut [Atom]) {
 }
 
 /// Words that begin a clause: no phrase goes on beyond them.
-pub(super) const CONJUNCTIONS: [&str; 8] = [
-    "if", "because", "while", "before", "after", "until", "since", "although",
+pub(super) const CONJUNCTIONS: [&str; 9] = [
+    "if", "because", "while", "before", "after", "until", "since", "although", "instead",
 ];
 
 /// How a word stands beside a form of "be".
@@ -162,6 +162,8 @@ struct Builder {
     asked: bool,
     /// "Being" stands before the word.
     being: bool,
+    /// The form of "be" before is "be", "been" or "being".
+    bare: bool,
     /// A determiner of the current phrase names a certain thing.
     definite: bool,
     role: Option<Relation>,
@@ -234,12 +236,14 @@ impl Builder {
             self.since_be = Some(0);
             self.aimed = false;
             self.being = word == "being";
+            self.bare = matches!(word, "be" | "been" | "being");
         }
         self.aimed |= TABLES.prepositions.contains_key(word);
         self.asked |= matches!(word, "do" | "does" | "did");
         if let Some((written, name)) = TABLES.prepositions.get_key_value(word) {
             let verb = tokens.get(at + 1).is_some_and(|next| {
-                next.kind == TokenKind::Word && TABLES.verbs.contains(next.text.as_str())
+                next.kind == TokenKind::Word
+                    && (TABLES.verbs.contains(next.text.as_str()) || next.text == "checkif")
             });
             let compared = self.role == Some(Relation::Than) && !self.filled;
             self.bounded();
@@ -269,9 +273,11 @@ impl Builder {
             && !self.is_unquantified(tokens, at)
         {
             // "What does the price of gold drive": the verb is no part of "of gold".
-            let last = tokens
-                .get(at + 1)
-                .is_none_or(|next| next.kind == TokenKind::Break || next.text.starts_with('@'));
+            let last = tokens.get(at + 1).is_none_or(|next| {
+                next.kind == TokenKind::Break
+                    || next.text.starts_with('@')
+                    || TABLES.classes.get(next.text.as_str()) == Some(&"time")
+            });
             if last && self.asked && self.filled && TABLES.is_verb(&TABLES.base(word)) {
                 self.bounded();
             }
@@ -282,7 +288,12 @@ impl Builder {
     }
 
     fn content(&mut self, word: &str, attributive: bool) {
-        let participle = word.ends_with("ed") || TABLES.participles.contains(word);
+        let noun = matches!(word, "speed" | "seed" | "feed" | "need" | "breed" | "red");
+        // "Can it be run" against "what is run".
+        let same = matches!(word, "run" | "set" | "put" | "cut" | "shut");
+        let participle = word.ends_with("ed") && !noun
+            || TABLES.participles.contains(word)
+            || same && self.bare && self.since_be == Some(1);
         let passive = participle && self.since_be.is_some() && !attributive;
         let key = TABLES.canonical(word);
         if self.is_soft(&key) && !matches!(word, "available" | "current") {

@@ -8,7 +8,7 @@ use super::questions::clause_end;
 use super::scan::{Token, TokenKind};
 use super::tables::TABLES;
 
-const WHAT: [&str; 3] = ["what", "which", "@what"];
+pub(super) const WHAT: [&str; 3] = ["what", "which", "@what"];
 const PRONOUNS: [&str; 12] = [
     "i", "you", "we", "he", "she", "it", "they", "this", "that", "these", "those", "one",
 ];
@@ -26,7 +26,7 @@ pub(super) fn settled(tokens: Vec<Token>) -> Vec<Token> {
 }
 
 /// Whether words are a noun with its adjectives: no verb, pronoun, preposition or negation.
-fn is_noun(tokens: &[Token]) -> bool {
+pub(super) fn is_noun(tokens: &[Token]) -> bool {
     let plain = |token: &Token| {
         let word = token.text.as_str();
         token.kind != TokenKind::Break
@@ -41,7 +41,7 @@ fn is_noun(tokens: &[Token]) -> bool {
 }
 
 /// A thing with an owner of its own: "my plan", "the plan", "Curve", but not "I".
-fn is_named(tokens: &[Token]) -> bool {
+pub(super) fn is_named(tokens: &[Token]) -> bool {
     let bound = |token: &Token| {
         let word = token.text.as_str();
         token.kind == TokenKind::Break
@@ -56,7 +56,7 @@ fn is_named(tokens: &[Token]) -> bool {
 }
 
 /// Whether a clause ends at a place, or goes on with a preposition or a time.
-fn goes_on(tokens: &[Token], at: usize) -> bool {
+pub(super) fn goes_on(tokens: &[Token], at: usize) -> bool {
     tokens.get(at).is_none_or(|next| {
         let word = next.text.as_str();
         next.kind == TokenKind::Break
@@ -66,7 +66,7 @@ fn goes_on(tokens: &[Token], at: usize) -> bool {
     })
 }
 
-fn mark(past: bool) -> Token {
+pub(super) fn mark(past: bool) -> Token {
     Token::word(if past { "@was" } else { "@is" })
 }
 
@@ -255,14 +255,17 @@ fn purposed(mut tokens: Vec<Token>) -> Vec<Token> {
         return tokens;
     }
     let end = clause_end(&tokens, 2);
-    let Some(last) = end.checked_sub(1).filter(|last| *last > 2) else {
+    let does = |at: &usize| {
+        is_word(tokens.get(*at), &["do"]) && (at + 1 == end || is_word(tokens.get(at + 1), &["in"]))
+    };
+    let Some(last) = (3..end).find(does) else {
         return tokens;
     };
     let tool = |token: &Token| {
         token.kind == TokenKind::Path && token.text.starts_with('-')
             || TABLES.tools.contains(&TABLES.canonical(&token.text))
     };
-    if is_word(tokens.get(last), &["do"]) && is_named(&tokens[2..last]) && tool(&tokens[last - 1]) {
+    if is_named(&tokens[2..last]) && tool(&tokens[last - 1]) {
         tokens.remove(last);
         tokens.splice(..2, words(&["@what", "purpose", "of"]));
         tokens.push(mark(false));
@@ -303,7 +306,7 @@ fn meant(mut tokens: Vec<Token>) -> Vec<Token> {
 fn owned(mut tokens: Vec<Token>) -> Vec<Token> {
     let counts = ["@howmuch", "@howmany"];
     let (found, verbs): (_, &[&str]) = match asked(&tokens, &WHAT) {
-        Some(found) => (Some(found), &["have", "contain"]),
+        Some(found) => (Some(found), &["have", "contain", "offer", "provide"]),
         None => (asked(&tokens, &counts), &["have", "contain"]),
     };
     let Some((aux, past)) = found else {
@@ -381,7 +384,7 @@ fn superlative(mut tokens: Vec<Token>) -> Vec<Token> {
     let end = clause_end(&tokens, from.min(tokens.len()));
     let yields = is_word(
         tokens.get(end.saturating_sub(1)),
-        &["yield", "apy", "apr", "rate"],
+        &["yield", "apy", "apr", "rate", "dividend", "dividends"],
     );
     let verbs: &[&str] = match yields {
         true => &["have", "has", "pay", "pays", "offer", "offers"],

@@ -5,14 +5,14 @@
 
 use super::scan::{Token, TokenKind};
 use super::tables::TABLES;
-use super::{attributes, permissions, questions};
+use super::{attributes, manner, permissions, questions, recast, tools};
 
 /// The most words of a subject between two words of a pattern.
 pub(super) const REACH: usize = 8;
 
 /// The tokens with each known clause in its common form.
 pub(super) fn settled(tokens: Vec<Token>) -> Vec<Token> {
-    let tokens = titled(tokens);
+    let tokens = manner::settled(tools::settled(recast::settled(titled(tokens))));
     let tokens = wanted(wished(stated(tokens)));
     let tokens = freed(owned(tokens));
     let tokens = used(tokens);

@@ -514,7 +514,7 @@ fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<T
             | Asking::When
             | Asking::Why
             | Asking::YesNo
-    );
+    ) || active.frame.ask == Asking::Where && active.frame.modals == ["can"];
     // "How am I paid" is not "how do I pay", and "how is he paid" not "how does he pay".
     let acts = !matches!(
         active.frame.subject.as_deref(),

@@ -154,7 +154,7 @@ fn subject(tokens: &[Token], at: usize) -> Option<String> {
     (named || done).then(|| next.text.clone())
 }
 
-/// How exactly a question asks when something happens.
+/// How exactly a question asks when something happens, and of whom "how old was X when he died" asks.
 fn grain(word: &str) -> Option<&'static str> {
     Some(match word {
         "@clock" => "what time",
@@ -166,6 +166,9 @@ fn grain(word: &str) -> Option<&'static str> {
         "@weeks" => "how many weeks",
         "@months" => "how many months",
         "@years" => "how many years",
+        "@he" => "how old he was",
+        "@she" => "how old she was",
+        "@they" => "how old they were",
         _ => return None,
     })
 }

@@ -30,7 +30,9 @@ pub(super) fn changed(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) ->
                 || written(first.0) && !is_conjunction(second.0)
                 || written(second.0) && !is_conjunction(first.0)
                 || alternatives(one, a1, a2) && alternatives(other, b2, b1)
-                || listed(one, a1, a2) && listed(other, b2, b1);
+                || listed(one, a1, a2) && listed(other, b2, b1)
+                || nominalized(&one[a1..], a2 - a1, &other[b2..], b1 - b2)
+                || nominalized(&other[b2..], b1 - b2, &one[a1..], a2 - a1);
             if !free {
                 return Some(Mismatch::Order {
                     one: one[a1].shown.clone(),
@@ -239,4 +241,64 @@ pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
             (a.role, b.role),
             (Plain | Of | In, Plain | Of | In) | (Of, For) | (For, Of)
         )
+}
+
+/// Who acts: "customer cancellation" is no "cancellation of customers".
+const ACTORS: [&str; 25] = [
+    "user",
+    "customer",
+    "client",
+    "admin",
+    "bank",
+    "broker",
+    "seller",
+    "buyer",
+    "guest",
+    "memb",
+    "team",
+    "worker",
+    "child",
+    "government",
+    "police",
+    "consum",
+    "student",
+    "teach",
+    "parent",
+    "doctor",
+    "agent",
+    "analyst",
+    "expert",
+    "investor",
+    "manager",
+];
+
+/// "Withdraw ETH" and "ETH withdrawal": a verb before its object, and its noun behind it. Each text
+/// begins with the first of both words; the other is `span` words behind it.
+fn nominalized(verbal: &[Atom], span: usize, nominal: &[Atom], reach: usize) -> bool {
+    let one_phrase = |atoms: &[Atom]| {
+        atoms
+            .iter()
+            .all(|atom| atom.chunk == atoms[0].chunk && atom.joined.is_none())
+    };
+    let (Some(verb), Some(noun)) = (verbal.first(), nominal.get(reach)) else {
+        return false;
+    };
+    let object = nominal[0].modifier && one_phrase(&nominal[..=reach]);
+    let ending = ["al", "tion", "sion", "ment", "very", "ing"]
+        .iter()
+        .any(|ending| noun.shown.ends_with(ending));
+    let acts = ["al", "tion", "sion", "ment", "very"]
+        .iter()
+        .all(|ending| !verb.shown.ends_with(ending));
+    verb.key == noun.key
+        && span <= 3
+        && reach <= 3
+        && object
+        && ending
+        && acts
+        && (TABLES.is_verb(&TABLES.base(&verb.shown)) || TABLES.is_verb(&verb.key))
+        && !verb.passive
+        && !noun.after_be
+        && one_phrase(&verbal[1..=span])
+        && !ACTORS.contains(&&*nominal[0].key)
 }

@@ -30,7 +30,9 @@ fn exact(mut tokens: Vec<Token>) -> Vec<Token> {
 /// "Is parking allowed here" and "is parking here possible" are "can I park here".
 fn permitted(mut tokens: Vec<Token>) -> Vec<Token> {
     let gerund = tokens.get(1).is_some_and(is_gerund);
-    if !is_word(tokens.first(), &["is"]) || !gerund {
+    // "Is building permitted": without an article it is what one does.
+    let does = is_word(tokens.get(1), &["building", "meeting"]);
+    if !is_word(tokens.first(), &["is"]) || !(gerund || does) {
         return tokens;
     }
     let end = clause_end(&tokens, 1);
@@ -57,7 +59,7 @@ fn permitted(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
-fn is_gerund(token: &Token) -> bool {
+pub(super) fn is_gerund(token: &Token) -> bool {
     token.kind == TokenKind::Word
         && token.text.ends_with("ing")
         && !TABLES.fixed.contains(token.text.as_str())
@@ -161,6 +163,9 @@ fn out_of_order(mut tokens: Vec<Token>) -> Vec<Token> {
 /// "Define entropy" is "what is entropy". "Define a variable" is done, not explained.
 fn defined(mut tokens: Vec<Token>) -> Vec<Token> {
     let end = clause_end(&tokens, 0);
+    // "Define slippage in trading".
+    let placed = (2..end).find(|&at| is_word(tokens.get(at), &["in"]));
+    let end = placed.filter(|at| at + 2 == end).unwrap_or(end);
     let noun = |token: &Token| {
         token.kind == TokenKind::Word
             && (!token.text.ends_with('s') || token.text.ends_with("ss"))
@@ -169,12 +174,14 @@ fn defined(mut tokens: Vec<Token>) -> Vec<Token> {
             && !TABLES.stop.contains(token.text.as_str())
     };
     let last = end.checked_sub(1).filter(|last| *last > 0 && end <= 3);
-    let Some(last) = last.filter(|_| end + 1 >= tokens.len()) else {
+    let ends = end + 1 >= tokens.len() || placed == Some(end) && end + 3 >= tokens.len();
+    let Some(last) = last.filter(|_| ends) else {
         return tokens;
     };
     if is_word(tokens.first(), &["define"]) && tokens[1..end].iter().all(noun) {
         tokens[0] = Token::word("@what");
-    } else if is_word(tokens.get(last), &["definition", "meaning"])
+    } else if placed.is_none()
+        && is_word(tokens.get(last), &["definition", "meaning"])
         && tokens[..last].iter().all(noun)
     {
         tokens.remove(last);

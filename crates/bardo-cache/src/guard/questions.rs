@@ -23,7 +23,7 @@ pub(super) fn clause_end(tokens: &[Token], from: usize) -> usize {
 
 /// "How much does X cost" is "what is the price of X".
 fn priced(mut tokens: Vec<Token>) -> Vec<Token> {
-    let asks = is_word(tokens.first(), &["@howmuch"]);
+    let asks = is_word(tokens.first(), &["@howmuch", "what"]);
     let aux = is_word(tokens.get(1), &["do", "does", "did"]);
     let named = !is_word(
         tokens.get(2),
@@ -89,11 +89,18 @@ fn quickened(mut tokens: Vec<Token>) -> Vec<Token> {
     let verb = match end.checked_sub(1).map(|last| tokens[last].text.as_str()) {
         Some("faster" | "quicker") => "speed-up",
         Some("slower") => "slow-down",
+        Some("bigger" | "larger") => "increase",
+        Some("smaller") => "reduce",
         _ => return tokens,
     };
+    // "Make X bigger" is "increase the size of X".
+    let of_size = matches!(verb, "increase" | "reduce") && !is_word(tokens.get(end - 2), &["size"]);
     if end > make + 2 && end - make <= REACH {
         tokens.remove(end - 1);
         tokens[make] = Token::word(verb);
+        if of_size {
+            tokens.splice(make + 1..make + 1, words(&["the", "size", "of"]));
+        }
     }
     tokens
 }

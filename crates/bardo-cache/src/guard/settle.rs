@@ -9,6 +9,11 @@ fn has(atoms: &[Atom], key: &str) -> bool {
     atoms.iter().any(|atom| atom.key == key)
 }
 
+fn ends_in(atoms: &[Atom], key: &str) -> bool {
+    let last = atoms.last();
+    last.is_some_and(|last| last.key == key && last.role == Relation::Plain)
+}
+
 /// Brings the frame and the words of a text to the form that is compared.
 pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
     match frame.ask {
@@ -60,17 +65,104 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
             // "How long does it last" and "how long is it".
             atoms.pop_if(|atom| atom.key == "last");
         }
+        // "When does it happen" and "when is it".
+        Asking::When if !frame.past && atoms.len() > 1 && ends_in(atoms, "happen") => {
+            frame.foretold();
+            atoms.pop();
+        }
         Asking::When if atoms.iter().any(|atom| SCHEDULED.contains(&&*atom.key)) => {
             frame.foretold();
             happening(atoms);
         }
         _ => {}
     }
+    moves(atoms);
     attributes(frame, atoms);
     occurrences(frame, atoms);
     if frame.ask == Asking::Nothing && programs(frame, atoms) {
         frame.ask = Asking::How;
         frame.present = true;
+    }
+}
+
+/// What moves, over which time, and between which chains.
+fn moves(atoms: &mut Vec<Atom>) {
+    const CHANGES: [&str; 6] = ["fall", "rise", "increase", "decrease", "crash", "drop"];
+    // "The ETH price fell" and "ETH fell".
+    let priced = (1..atoms.len()).find(|&at| {
+        let (token, price) = (&atoms[at - 1], &atoms[at]);
+        let named =
+            token.class == "ticker" || matches!(&*token.key, "gold" | "oil" | "silver" | "stock");
+        let ends = |next: &Atom| {
+            next.role != Relation::Plain
+                || next.key == "if"
+                || matches!(next.class, "time" | "number" | "direction" | "quantifier")
+        };
+        let moved = atoms
+            .get(at + 1)
+            .is_some_and(|verb| CHANGES.contains(&&*verb.key));
+        named
+            && price.key == "price"
+            && token.chunk == price.chunk
+            && moved
+            && atoms.get(at + 2).is_none_or(ends)
+    });
+    if let Some(at) = priced {
+        atoms[at - 1].modifier = atoms[at].modifier;
+        atoms.remove(at);
+    }
+    // "Is the price of Bitcoin over $60,000" and "is Bitcoin over $60,000".
+    let over = |at: usize| {
+        let next = atoms.get(at).map(|next| next.key.as_str());
+        matches!(next, Some("morethan" | "lessthan"))
+            && atoms.get(at + 1).is_some_and(|sum| sum.key.contains(' '))
+    };
+    let is_price = |at: usize| atoms.get(at).is_some_and(|atom| atom.key == "price");
+    let is_token = |at: usize| atoms.get(at).is_some_and(|atom| atom.class == "ticker");
+    if over(2) && is_price(0) && is_token(1) {
+        atoms.remove(0);
+    } else if over(2) && is_token(0) && is_price(1) {
+        atoms.remove(1);
+        atoms[0].modifier = false;
+    }
+    // "The volume of the last 24 hours" and "the 24h volume"; "the last hour" and "the last 60
+    // minutes".
+    let last = atoms.windows(2).position(|pair| {
+        pair[0].key == "last" && matches!(&*pair[1].key, "24 hour" | "1 hour" | "1 minute")
+    });
+    if let Some(at) = last {
+        let day = atoms[at + 1].key == "24 hour";
+        if day && has(atoms, "volum") {
+            atoms.remove(at);
+        } else if !day {
+            let key = if atoms[at + 1].key == "1 hour" {
+                "hour"
+            } else {
+                "minut"
+            };
+            atoms[at + 1].key = key.to_owned();
+        }
+    }
+    // "Move USDC from Ethereum to Arbitrum" bridges it.
+    let chain = |role| {
+        atoms
+            .iter()
+            .any(|atom: &Atom| atom.class == "chain" && atom.role == role)
+    };
+    if chain(Relation::From) && chain(Relation::To) {
+        for atom in atoms.iter_mut().filter(|atom| atom.key == "transfer") {
+            atom.key = "bridge".to_owned();
+        }
+    }
+    // "The deepest lake in the world" is the deepest of all.
+    let most = atoms.iter().any(|atom| atom.class == "superlative");
+    if most && !has(atoms, "second") {
+        atoms.retain(|atom| {
+            !(atom.key == "world" && atom.preposition == "in" && atom.definite && !atom.modifier)
+        });
+    }
+    if has(atoms, "substitut") {
+        atoms.retain(|atom| atom.key != "good");
     }
 }
 
@@ -116,13 +208,21 @@ fn occurrences(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
     }
     // "How can I see my invoices" and "where can I see my invoices".
     let own = frame.owners == ["my"] && matches!(frame.ask, Asking::How | Asking::Where);
-    if own && atoms.len() > 1 && atoms.first().is_some_and(is_looked_at) {
+    let looked = own && atoms.len() > 1 && atoms.first().is_some_and(is_looked_at);
+    if is_setting(frame, atoms) {
+        frame.ask = Asking::How;
+        frame.modals.retain(|modal| *modal != "can");
+    } else if looked {
         frame.ask = Asking::Where;
         frame.modals.retain(|modal| *modal != "can");
         if atoms[0].key == "view" {
             atoms.remove(0);
         }
     }
+    if frame.ask == Asking::Why {
+        atoms.retain(|atom| atom.key != "constantly");
+    }
+    entered(frame, atoms);
 }
 
 /// "How much volume does it have" asks what its volume is.
@@ -327,4 +427,50 @@ fn judged(atoms: &mut Vec<Atom>) {
     predicate.chunk = usize::MAX;
     predicate.role = Relation::Plain;
     atoms.insert(0, predicate);
+}
+
+/// "Where do I turn on dark mode" and "how do I turn on dark mode": settings of a program are changed
+/// where they are.
+fn is_setting(frame: &SentenceFrame, atoms: &[Atom]) -> bool {
+    const SETS: [&str; 6] = ["modify", "update", "enable", "disable", "turnon", "turnoff"];
+    const SETTINGS: [&str; 12] = [
+        "password",
+        "email",
+        "profil",
+        "alert",
+        "creditcard",
+        "languag",
+        "usernam",
+        "avatar",
+        "darkmod",
+        "2fa",
+        "subscribe",
+        "plan",
+    ];
+    let sets = atoms
+        .first()
+        .is_some_and(|first| SETS.contains(&&*first.key) && !first.passive);
+    let things = || atoms.iter().skip(1).filter(|atom| atom.class != "negation");
+    frame.ask == Asking::Where
+        && !frame.past
+        && frame.owners.iter().all(|owner| *owner == "my")
+        && sets
+        && things().any(|atom| SETTINGS.contains(&&*atom.key))
+}
+
+/// "A visa to enter Peru", "a visa to travel to Peru" and "a visa for Peru".
+fn entered(frame: &SentenceFrame, atoms: &mut Vec<Atom>) {
+    let visa = atoms.iter().position(|atom| atom.key == "visa");
+    let Some(visa) = visa.filter(|_| frame.ask == Asking::YesNo) else {
+        return;
+    };
+    let enters = |atom: &Atom| matches!(&*atom.key, "enter" | "visit" | "travel");
+    if let [verb, place, ..] = &atoms[visa + 1..]
+        && enters(verb)
+        && matches!(place.role, Relation::Plain | Relation::To)
+    {
+        atoms.remove(visa + 1);
+        atoms[visa + 1].role = Relation::For;
+        atoms[visa + 1].preposition = "for";
+    }
 }

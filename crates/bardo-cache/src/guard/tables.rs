@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 const SYNONYMS: &str = include_str!("../../data/guard/synonyms.txt");
+const NAMES: &str = include_str!("../../data/guard/names.txt");
 const PHRASES: &str = include_str!("../../data/guard/phrases.txt");
+const FRAMES: &str = include_str!("../../data/guard/frames.txt");
 const FORMS: &str = include_str!("../../data/guard/forms.txt");
 const LISTS: &str = include_str!("../../data/guard/lists.txt");
 const CLASSES: &str = include_str!("../../data/guard/classes.txt");
@@ -139,12 +141,12 @@ impl Tables {
                 tables.classes.insert(word, class);
             }
         }
-        for (from, to) in lines(PHRASES, "=>") {
+        for (from, to) in lines(PHRASES, "=>").chain(lines(FRAMES, "=>")) {
             for from in from.split('|') {
                 tables.phrase(from, to);
             }
         }
-        for (key, words) in lines(SYNONYMS, ":") {
+        for (key, words) in lines(SYNONYMS, ":").chain(lines(NAMES, ":")) {
             tables.synonyms.insert(tables.base(key), key);
             for word in entries(words) {
                 if word.contains(' ') {
@@ -165,7 +167,8 @@ impl Tables {
         let bases = tables.verbs.iter().map(|verb| tables.base(verb)).collect();
         tables.verb_bases = bases;
         for rules in tables.phrases.values_mut() {
-            rules.sort_by_key(|rule| std::cmp::Reverse(rule.from.len()));
+            // Of two phrases of one length, the one whose words stand as they are written is first.
+            rules.sort_by_key(|rule| (std::cmp::Reverse(rule.from.len()), rule.exact.is_empty()));
         }
         tables
     }

@@ -56,7 +56,9 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &[Atom]) {
         pair[0].key == "last" && matches!(&*pair[1].key, "hour" | "minut" | "day" | "weekend")
     };
     frame.over = atoms.iter().any(over) || atoms.windows(2).any(last);
-    if !frame.present && frame.modals.is_empty() {
+    // "What is the number of users I added" counts what was added.
+    let counted = frame.ask == Asking::HowMany && !frame.persons.is_empty();
+    if (!frame.present || counted) && frame.modals.is_empty() {
         frame.past |= atoms.iter().any(|atom| atom.past);
     }
 }

@@ -1,13 +1,14 @@
 //! Rewrites tokens to common wordings: contractions, written numbers, units, phrases.
 
-use super::clauses;
 use super::number;
 use super::scan::{Token, TokenKind};
 use super::tables::{Phrase, TABLES};
+use super::{clauses, manner};
 
 /// The tokens of a text with contractions, numbers and phrases in one form.
 pub(super) fn rewritten(tokens: Vec<Token>) -> Vec<Token> {
-    let tokens = opened(phrases(&contractions(tokens)));
+    let tokens = manner::extracted(contractions(tokens));
+    let tokens = opened(phrases(&tokens));
     let tokens = fronted(numbers(&tokens));
     let tokens = particles(tokens);
     let tokens = clauses::settled(phrases(&tokens));
@@ -149,7 +150,14 @@ fn fronted(mut tokens: Vec<Token>) -> Vec<Token> {
             && (TABLES.prepositions.contains_key(first.text.as_str())
                 || matches!(
                     first.text.as_str(),
-                    "if" | "when" | "before" | "after" | "during" | "each" | "every" | "without"
+                    "if" | "when"
+                        | "before"
+                        | "after"
+                        | "during"
+                        | "each"
+                        | "every"
+                        | "without"
+                        | "instead"
                 ))
     });
     let comma = tokens
@@ -205,6 +213,10 @@ fn unit(text: String, tokens: &[Token], at: usize, found: &mut Vec<Token>) -> us
         Some(unit) => (format!("{text} {unit}"), at + 1),
         None => (text, at),
     };
+    let (text, at) = halved(whole_unit(text), tokens, at, found);
+    if text.is_empty() {
+        return at;
+    }
     if let Some(last) = found.last_mut().filter(|last| last.kind == TokenKind::Word) {
         match last.text.as_str() {
             "over" | "above" | "beyond" => last.text = "morethan".to_owned(),
@@ -214,6 +226,26 @@ fn unit(text: String, tokens: &[Token], at: usize, found: &mut Vec<Token>) -> us
     }
     found.push(Token::new(TokenKind::Number, text));
     at
+}
+
+/// 60 minutes are an hour, and 12 months a year.
+fn whole_unit(text: String) -> String {
+    match text.as_str() {
+        "60 second" => "1 minute",
+        "60 minute" => "1 hour",
+        "12 month" => "1 year",
+        _ => return text,
+    }
+    .to_owned()
+}
+
+/// "50 % of" is "half of": the text is empty then.
+fn halved(text: String, tokens: &[Token], at: usize, found: &mut Vec<Token>) -> (String, usize) {
+    if text == "50 percent" && tokens.get(at).is_some_and(|next| next.is_word("of")) {
+        found.push(Token::word("half"));
+        return (String::new(), at);
+    }
+    (text, at)
 }
 
 /// Moves a particle from the end of its clause to its verb: "turn the light off".

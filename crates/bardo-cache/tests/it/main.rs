@@ -4,11 +4,16 @@
 #![cfg(test)]
 
 mod fixtures;
+mod guard_asked;
 mod guard_attributes;
 mod guard_classes;
 mod guard_clauses;
+mod guard_manner;
+mod guard_near_misses;
+mod guard_neighbours;
 mod guard_pairs;
 mod guard_permissions;
+mod guard_recast;
 mod isolation;
 mod keys;
 mod members;
