@@ -14,6 +14,9 @@ const SETS: [&str; 5] = [
     include_str!("../data/guard/domains.jsonl"),
 ];
 
+/// Pairs whose paraphrases are worded freely, so that most are refused.
+const FREE: &str = include_str!("../data/guard/free.jsonl");
+
 fn pairs() -> impl Iterator<Item = (String, String, Value)> {
     SETS.iter().flat_map(|set| set.lines()).map(|line| {
         let value: Value = serde_json::from_str(line).expect("a pair is a line of JSON");
@@ -305,6 +308,21 @@ const ALIKE: [(&str, &str); 52] = [
     ("find", "view"),
     ("find", "getting"),
 ];
+
+#[test]
+fn no_near_miss_beside_free_wordings_is_joined() {
+    let mut near_misses = 0;
+    for line in FREE.lines() {
+        let pair: Value = serde_json::from_str(line).expect("a pair is a line of JSON");
+        let [a, b] = ["a", "b"].map(|name| pair[name].as_str().expect("a text"));
+        if pair["same"] == false {
+            near_misses += 1;
+            assert!(difference(a, b).is_some(), "{a} | {b}");
+            assert!(difference(b, a).is_some(), "{b} | {a}");
+        }
+    }
+    assert_eq!(near_misses, 360);
+}
 
 #[test]
 fn another_content_word_in_the_place_of_one_separates_every_text() {
