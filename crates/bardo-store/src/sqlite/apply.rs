@@ -114,31 +114,23 @@ pub(super) fn write<'a, E: Borrow<JournalEntry>>(
     let mut sums = PostingSums::default();
     let mut inserts = Inserts::new(connection)?;
     known.series.begin(connection)?;
-    let mut endings = Vec::with_capacity(inserts::ROWS);
-    for entry in entries {
-        if let JournalEntry::Ending(ending) = entry.borrow() {
-            endings.push(&**ending);
-        }
-        if endings.len() == inserts::ROWS {
-            write_endings(
-                connection,
-                known,
-                &mut inserts,
-                &endings,
-                &mut sums,
-                &mut written,
-            )?;
-            endings.clear();
-        }
+    let endings: Vec<&Ending> = entries
+        .iter()
+        .filter_map(|entry| match entry.borrow() {
+            JournalEntry::Ending(ending) => Some(&**ending),
+            JournalEntry::Hold(_) | JournalEntry::Gone(_) => None,
+        })
+        .collect();
+    for some in endings.chunks(inserts::ROWS) {
+        write_endings(
+            connection,
+            known,
+            &mut inserts,
+            some,
+            &mut sums,
+            &mut written,
+        )?;
     }
-    write_endings(
-        connection,
-        known,
-        &mut inserts,
-        &endings,
-        &mut sums,
-        &mut written,
-    )?;
     for (key, held) in changed_holds(known, entries) {
         let amount = write_hold(connection, known, &key, held, &mut sums)?;
         written.holds.push((key, amount));
