@@ -1,9 +1,15 @@
 //! The callers that share answers: one agent, one clade, one tenant, or everybody.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use bardo_types::ids::AccountId;
 use bardo_types::privacy::SecurityClass;
+use blake3::hazmat::{ContextKey, HasherExt, hash_derive_key_context};
+
+/// Separates namespaces from all other uses of the hash.
+static CONTEXT: LazyLock<ContextKey> =
+    LazyLock::new(|| hash_derive_key_context("bardo-cache namespace 1"));
 
 /// How widely an answer is shared, from the narrowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -121,11 +127,13 @@ impl Namespace {
     }
 
     fn of(scope: Scope, tenant: &str, member: &str) -> Self {
-        let mut hasher = blake3::Hasher::new_derive_key("bardo-cache namespace 1");
+        let mut parts = Vec::with_capacity(128);
         for part in [scope.as_str(), tenant, member] {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part.as_bytes());
+            parts.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            parts.extend_from_slice(part.as_bytes());
         }
+        let mut hasher = blake3::Hasher::new_from_context_key(&CONTEXT);
+        hasher.update(&parts);
         Self {
             scope,
             id: *hasher.finalize().as_bytes(),

@@ -129,15 +129,31 @@ impl NamesFound {
     }
 
     fn text(&mut self, text: &str) {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '$';
-        for word in text.split(|c: char| !is_part(c)) {
-            if is_address(word) {
-                add(&mut self.pools, || word.to_ascii_lowercase());
-            } else if let Some(name) = ticker(word) {
-                add(&mut self.tokens, || name.to_ascii_uppercase());
+        let bytes = text.as_bytes();
+        let mut start = 0;
+        while start < bytes.len() {
+            let length = bytes[start..].iter().position(|byte| !is_part(*byte));
+            let end = length.map_or(bytes.len(), |length| start + length);
+            // What surrounds a word is no part of a character, or all of one.
+            if TICKER_LENGTHS.start() <= &(end - start) {
+                self.word(&text[start..end]);
             }
+            start = end + 1;
         }
     }
+
+    fn word(&mut self, word: &str) {
+        if is_address(word) {
+            add(&mut self.pools, || word.to_ascii_lowercase());
+        } else if let Some(name) = ticker(word) {
+            add(&mut self.tokens, || name.to_ascii_uppercase());
+        }
+    }
+}
+
+/// Whether a byte belongs to a word.
+const fn is_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'$'
 }
 
 fn add(names: &mut BTreeSet<String>, name: impl FnOnce() -> String) {
@@ -171,22 +187,21 @@ const WELL_KNOWN: [&str; 16] = [
 const TICKER_LENGTHS: std::ops::RangeInclusive<usize> = 2..=12;
 
 fn ticker(word: &str) -> Option<&str> {
-    let name = word.trim_start_matches('$');
-    if !TICKER_LENGTHS.contains(&name.len()) || name.contains('$') {
+    let marks = word.bytes().take_while(|byte| *byte == b'$').count();
+    let name = &word.as_bytes()[marks..];
+    if !TICKER_LENGTHS.contains(&name.len()) || name.contains(&b'$') {
         return None;
     }
-    let has_capitals = name
-        .as_bytes()
-        .windows(2)
-        .any(|pair| pair.iter().all(u8::is_ascii_uppercase));
-    let is_marked = name.len() < word.len() && name.bytes().any(|byte| byte.is_ascii_alphabetic());
-    let first = name.as_bytes()[0].to_ascii_lowercase();
+    let is_capital = u8::is_ascii_uppercase;
+    let has_capitals = || name.windows(2).any(|pair| pair.iter().all(is_capital));
+    let is_marked = || marks > 0 && name.iter().any(u8::is_ascii_alphabetic);
     let is_known = || {
-        WELL_KNOWN
-            .iter()
-            .any(|known| known.as_bytes()[0] == first && known.eq_ignore_ascii_case(name))
+        let first = name[0].to_ascii_lowercase();
+        WELL_KNOWN.iter().any(|known| {
+            known.as_bytes()[0] == first && known.as_bytes().eq_ignore_ascii_case(name)
+        })
     };
-    (has_capitals || is_marked || is_known()).then_some(name)
+    (has_capitals() || is_marked() || is_known()).then(|| &word[marks..])
 }
 
 /// The digest of a system text that carries a playbook.

@@ -78,8 +78,9 @@ impl LiveAnswer {
     }
 
     /// Takes the next events.
-    pub(crate) fn push(&self, events: &[StreamEvent]) {
-        if events.is_empty() {
+    pub(crate) fn push(&self, events: impl IntoIterator<Item = StreamEvent>) {
+        let mut events = events.into_iter().peekable();
+        if events.peek().is_none() {
             return;
         }
         let mut state = self.state();
@@ -87,18 +88,16 @@ impl LiveAnswer {
             return;
         }
         for event in events {
-            match event {
-                StreamEvent::Failed(fault) => {
-                    if state.is_begun {
-                        state.end = Some(Err(Broken::new(&fault.message)));
-                    }
-                    break;
+            if let StreamEvent::Failed(fault) = event {
+                if state.is_begun {
+                    state.end = Some(Err(Broken::new(&fault.message)));
                 }
-                event => state.events.push(event.clone()),
+                break;
             }
             if matches!(event, StreamEvent::Done) && state.is_begun {
                 state.end = Some(Ok(()));
             }
+            state.events.push(event);
         }
         drop(state);
         self.waiting.wake_all();
@@ -152,9 +151,17 @@ impl LiveAnswer {
 
     /// The whole answer and where it came from; `None` where it is not complete.
     pub(crate) fn complete(&self) -> Option<(Arc<AnswerOrigin>, Vec<StreamEvent>)> {
+        self.read_complete(|origin, events| (Arc::clone(origin), events.to_vec()))
+    }
+
+    /// Reads the whole answer in its place; `None` where it is not complete.
+    pub(crate) fn read_complete<T>(
+        &self,
+        read: impl FnOnce(&Arc<AnswerOrigin>, &[StreamEvent]) -> T,
+    ) -> Option<T> {
         let state = self.state();
         match (&state.origin, &state.end) {
-            (Some(origin), Some(Ok(()))) => Some((Arc::clone(origin), state.events.clone())),
+            (Some(origin), Some(Ok(()))) => Some(read(origin, &state.events)),
             _ => None,
         }
     }
@@ -229,14 +236,14 @@ mod tests {
         let live = LiveAnswer::new();
         live.comes_from(origin("first"));
         let failed = Fault::new(FaultClass::Server, "no");
-        live.push(&[text("lost"), StreamEvent::Failed(failed)]);
+        live.push([text("lost"), StreamEvent::Failed(failed)]);
         assert!(matches!(live.next(0), LiveNext::Nothing));
         live.comes_from(origin("second"));
-        live.push(&[text("kept")]);
+        live.push([text("kept")]);
         assert!(live.begun().is_none());
         live.begin();
         assert!(matches!(live.next(0), LiveNext::Event(event) if event == text("kept")));
-        live.push(&[StreamEvent::Done]);
+        live.push([StreamEvent::Done]);
         let (from, events) = live.complete().expect("a whole answer");
         assert_eq!((&*from.model, events.len()), ("second", 2));
     }
@@ -246,11 +253,11 @@ mod tests {
         for is_told in [true, false] {
             let live = LiveAnswer::new();
             live.comes_from(origin("m"));
-            live.push(&[text("half")]);
+            live.push([text("half")]);
             live.begin();
             if is_told {
                 let failed = Fault::new(FaultClass::Server, "no");
-                live.push(&[StreamEvent::Failed(failed), StreamEvent::Done]);
+                live.push([StreamEvent::Failed(failed), StreamEvent::Done]);
             }
             live.close();
             assert!(matches!(live.next(0), LiveNext::Event(_)));
@@ -263,7 +270,7 @@ mod tests {
     fn closing_a_complete_answer_changes_nothing() {
         let live = LiveAnswer::new();
         live.comes_from(origin("m"));
-        live.push(&[text("all"), StreamEvent::Done]);
+        live.push([text("all"), StreamEvent::Done]);
         live.begin();
         live.close();
         assert!(live.complete().is_some());

@@ -91,7 +91,7 @@ impl Recording {
     }
 
     /// Notes the next events, as the caller gets them.
-    pub(crate) fn push(&self, events: &[StreamEvent]) {
+    pub(crate) fn push(&self, events: impl IntoIterator<Item = StreamEvent>) {
         self.live.push(events);
     }
 
@@ -150,11 +150,23 @@ impl Recording {
         if receipt.outcome != Outcome::Finished {
             return Err(cut);
         }
-        let (origin, events) = self.live.complete().ok_or(cut)?;
+        self.live
+            .read_complete(|origin, events| self.offer(receipt, now_ms, origin, events))
+            .ok_or(cut)?
+    }
+
+    /// Stores a complete answer, where it may be stored.
+    fn offer(
+        &self,
+        receipt: &Receipt,
+        now_ms: u64,
+        origin: &AnswerOrigin,
+        events: &[StreamEvent],
+    ) -> Result<Arc<CachedAnswer>, CacheSkip> {
         let routing = receipt.routing.as_deref();
         let schema = routing.and_then(|routing| routing.schema.as_ref());
         may_store(&CacheOffer {
-            events: &events,
+            events,
             usage: receipt.usage.as_ref(),
             matches_schema: schema.and_then(|schema| schema.valid),
         })
@@ -194,7 +206,7 @@ impl Recording {
                 key: self.slot.key,
                 namespace: self.slot.namespace,
                 tenant: self.tenant.clone(),
-                events: &events,
+                events,
                 model: Arc::clone(&origin.model),
                 provider: Arc::clone(&origin.backend),
                 usage,

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bardo_providers::transport::UpstreamBody;
-use bardo_types::chat::ChatResponse;
 use bardo_types::model::Dialect;
 use bardo_wire::{responses, table};
 use bytes::Bytes;
@@ -160,19 +159,18 @@ impl Engine {
         mut sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
         let recording = sent.record().recording().cloned();
-        let note = |response: &ChatResponse| {
-            if let Some(recording) = &recording {
-                recording.push(&events_of(response.clone()));
-            }
-        };
         let translated = match (&shaped.mode, complete.response.take()) {
             (AnswerMode::Transcode(translation), Some(mut response)) => {
                 stages.whole(&mut response, sent.record_mut());
-                note(&response);
+                if let Some(recording) = &recording {
+                    recording.push(events_of(response.clone()));
+                }
                 Some((translation, response))
             }
             (AnswerMode::Relay { .. }, Some(response)) => {
-                note(&response);
+                if let Some(recording) = &recording {
+                    recording.push(events_of(response));
+                }
                 None
             }
             (_, None) => None,

@@ -7,7 +7,7 @@
 //! that failed are free again. Each failed round doubles the leaders of the next one, so a failing
 //! provider is called by few at a time and nobody waits for ever.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
@@ -15,6 +15,7 @@ use std::task::{Context, Poll, Waker};
 use bardo_cache::key::Key;
 use bardo_types::chat::StreamEvent;
 use bytes::Bytes;
+use hashbrown::HashMap;
 
 use crate::answer::{Answer, AnswerBody, AnswerStream};
 use crate::error::EngineError;

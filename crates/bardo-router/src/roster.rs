@@ -4,11 +4,11 @@ mod builder;
 mod naming;
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bardo_types::backend::BackendName;
 use bardo_types::model::{ModelEntry, Price, Service, Tier};
+use hashbrown::{HashMap, HashSet};
 
 use crate::catalog::Catalog;
 use crate::name::normalize;

@@ -1,10 +1,11 @@
 //! Which entries there are, by tenant, age and tag.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use bardo_types::ids::AccountId;
+use hashbrown::{DefaultHashBuilder, HashMap, HashSet};
 
 use super::stats::CacheCounters;
 use crate::entry::CachedAnswer;
@@ -92,7 +93,7 @@ pub(super) struct EntryIndex {
     by_bytes: BTreeSet<(u64, AccountId)>,
     bytes: u64,
     next: u64,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
 }
 
 #[derive(Default)]

@@ -13,7 +13,7 @@ pub(super) struct RecordedEvents(pub(super) Arc<Recording>);
 
 impl AnswerStage for RecordedEvents {
     fn events(&mut self, events: &mut Vec<StreamEvent>, _notes: &mut dyn AnswerNotes) {
-        self.0.push(events);
+        self.0.push(events.iter().cloned());
     }
 
     /// A whole answer is noted once all stages have passed it.

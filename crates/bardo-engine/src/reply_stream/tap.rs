@@ -39,7 +39,6 @@ impl Tap {
     }
 
     fn note(&mut self) {
-        self.recording.push(&self.events);
-        self.events.clear();
+        self.recording.push(self.events.drain(..));
     }
 }

@@ -1,9 +1,9 @@
 //! The builder of a [`Roster`].
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bardo_types::model::{ModelEntry, Price, Service};
+use hashbrown::{HashMap, HashSet};
 
 use super::naming::spelled;
 use super::{BackendModels, BackendSpec, Candidate, Pricing, Roster, is_maker};
