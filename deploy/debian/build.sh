@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the Debian package: the binary of the profile `dist` unless one is given, its completions and
+# Builds the Debian package: the binary of `deploy/build.sh` unless one is given, its completions and
 # its manual pages, and the package with `cargo deb` (cargo install cargo-deb).
 #
 #   deploy/debian/build.sh [BINARY]
@@ -11,7 +11,7 @@ export SOURCE_DATE_EPOCH
 if [ $# -eq 0 ]; then
     # No path of this machine is in the binary.
     RUSTFLAGS="--remap-path-prefix=$PWD=bardo --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" \
-        cargo build --locked --profile dist --package bardo-gateway
+        deploy/build.sh
     set -- "${CARGO_TARGET_DIR:-target}/dist/bardo-gateway"
 fi
 

@@ -44,6 +44,14 @@ class Image(Case):
         channel = tomllib.loads((ROOT / "rust-toolchain.toml").read_text())["toolchain"]["channel"]
         self.assertIn(f"FROM rust:{channel}-slim-bookworm AS build\n", DOCKERFILE.read_text())
 
+    def test_the_image_has_the_optimized_build_and_its_counts_fit_the_toolchain(self):
+        channel = tomllib.loads((ROOT / "rust-toolchain.toml").read_text())["toolchain"]["channel"]
+        self.assertIn("deploy/build.sh", DOCKERFILE.read_text())
+        self.assertEqual((DEPLOY / "pgo" / "compiler").read_text(), f"rustc {channel} x86_64-unknown-linux-gnu\n")
+        for name in ("build.sh", "pgo/compiler", "pgo/counts.profdata"):
+            self.assertTrue((DEPLOY / name).is_file(), name)
+            self.assertTrue(in_context(f"deploy/{name}"), name)
+
     def test_the_build_context_has_all_that_a_build_reads_and_no_secret(self):
         files = self.passes("git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
         kept = [name for name in files if in_context(name) and (ROOT / name).is_file()]

@@ -19,6 +19,7 @@ mod start;
 mod subject;
 mod telemetry;
 mod throughput;
+pub(crate) mod training;
 pub(crate) mod upstream;
 mod workload;
 
@@ -33,7 +34,7 @@ use self::{
 };
 use crate::{
     load::{self, drive},
-    workspace::{Profile, Workspace},
+    workspace::Workspace,
 };
 
 /// Options of `cargo xtask bench`.
@@ -118,10 +119,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     let binary = match (&args.gateway, args.self_check) {
         (Some(binary), _) => Some(binary.clone()),
         (None, true) => None,
-        (None, false) => {
-            workspace.build(Profile::Dist, "bardo-gateway")?;
-            Some(workspace.binary(Profile::Dist, "bardo-gateway"))
-        }
+        (None, false) => Some(workspace.build_for_servers()?),
     };
     let billed = args.goals == Goals::Full;
     let lab = Lab::open(binary, args.key.clone(), billed)?;

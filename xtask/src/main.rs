@@ -15,6 +15,7 @@ mod latencies;
 mod licenses;
 mod load;
 mod mutants;
+mod pgo;
 mod servers;
 mod test;
 mod tidy;
@@ -51,6 +52,8 @@ enum Task {
     Features(features::Args),
     /// Load the gateway for a long time and watch its resources.
     Soak(bench::soak::Args),
+    /// Take new counts for the optimization of the binary for servers.
+    Pgo(pgo::Args),
     /// Break each promise on purpose and check that its test fails.
     Mutants(mutants::Args),
     /// Run the forwarding proxy of the benchmark.
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Task::Features(args) => features::run(&args),
         Task::Soak(args) => bench::soak::run(&args),
         Task::Mutants(args) => mutants::run(&args),
+        Task::Pgo(args) => pgo::run(&args),
         Task::BenchFloor(args) => bench::floor::run(&args),
         Task::BenchUpstream(args) => bench::upstream::run(&args),
     };

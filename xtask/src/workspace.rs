@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -19,7 +19,7 @@ pub(crate) enum Profile {
 }
 
 impl Profile {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Release => "release",
             Self::Dist => "dist",
@@ -73,11 +73,16 @@ impl Workspace {
     }
 
     /// A cargo call in the workspace root that shares our target directory.
+    pub(crate) fn cargo(&self) -> Command {
+        self.command(cargo_program())
+    }
+
+    /// A program in the workspace root that calls cargo, with our target directory.
     ///
     /// Variables that describe the *xtask* package are removed: build scripts
     /// of other packages watch them and would be rebuilt for no reason.
-    pub(crate) fn cargo(&self) -> Command {
-        let mut command = Command::new(cargo_program());
+    fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
         command
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target);
@@ -106,9 +111,26 @@ impl Workspace {
         Ok(())
     }
 
+    /// Builds the gateway as packages ship it, and returns the binary.
+    pub(crate) fn build_for_servers(&self) -> Result<PathBuf> {
+        if cfg!(unix) {
+            let status = self
+                .command("sh")
+                .arg("deploy/build.sh")
+                .status()
+                .context("start deploy/build.sh")?;
+            if !status.success() {
+                bail!("deploy/build.sh failed");
+            }
+        } else {
+            self.build(Profile::Dist, "bardo-gateway")?;
+        }
+        Ok(self.binary(Profile::Dist, "bardo-gateway"))
+    }
+
     /// Starts this same task again from a `dist` build when we are a debug build, and returns its
-    /// outcome. A measuring program must not be the slow part, and the baseline in it is compiled
-    /// as the gateway is.
+    /// outcome. A measuring program must not be the slow part. The baseline in it is compiled as
+    /// the gateway is, but for the counts of `deploy/pgo`.
     pub(crate) fn rerun_in_dist(&self) -> Result<Option<bool>> {
         if !cfg!(debug_assertions) {
             return Ok(None);

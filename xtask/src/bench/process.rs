@@ -76,6 +76,16 @@ impl Process {
         })
     }
 
+    /// Asks the process to end, and waits until it has.
+    pub(super) fn end(mut self) -> Result<()> {
+        terminate(self.child.id())?;
+        let status = self.child.wait()?;
+        if !status.success() {
+            bail!("it ended with {status}");
+        }
+        Ok(())
+    }
+
     /// CPU time of all threads so far, user and system, ended ones included.
     pub(super) fn cpu_time(&self) -> Result<Duration> {
         cpu_time(self.child.id())
@@ -132,6 +142,21 @@ fn cpu_time(pid: u32) -> Result<Duration> {
 
     let pid = Pid::from_raw(i32::try_from(pid)?);
     Ok(clock_getcpuclockid(pid)?.now()?.into())
+}
+
+#[cfg(target_os = "linux")]
+fn terminate(pid: u32) -> Result<()> {
+    use nix::{
+        sys::signal::{Signal, kill},
+        unistd::Pid,
+    };
+
+    Ok(kill(Pid::from_raw(i32::try_from(pid)?), Signal::SIGTERM)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn terminate(_: u32) -> Result<()> {
+    bail!("a process gets a signal to end on Linux only")
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -27,7 +27,7 @@ use crate::{
         drive::{self, next_number},
         request::{NONCE, Template},
     },
-    workspace::{Profile, Workspace},
+    workspace::Workspace,
 };
 
 /// A steeper rise at the end is a leak.
@@ -115,10 +115,7 @@ fn load_and_watch(workspace: &Workspace, args: &Args) -> Result<bool> {
     process::allow_many_files()?;
     let binary = match &args.gateway {
         Some(binary) => binary.clone(),
-        None => {
-            workspace.build(Profile::Dist, "bardo-gateway")?;
-            workspace.binary(Profile::Dist, "bardo-gateway")
-        }
+        None => workspace.build_for_servers()?,
     };
     let shop = Shop::open(binary)?;
     let held = load::runtime()?.block_on(drive::local(soak(args, &shop)))?;

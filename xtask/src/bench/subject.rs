@@ -89,6 +89,13 @@ impl Subject {
             .as_ref()
             .context("the upstream itself is not a subject")
     }
+
+    /// Asks the process to end, and waits until it has.
+    pub(super) fn end(self) -> Result<()> {
+        self.process
+            .context("the upstream itself is not a subject")?
+            .end()
+    }
 }
 
 impl Lab {
