@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use bardo_types::money::MicroUsd;
-use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// A count: a whole number, also as a float or as digits in a string. Anything else is no count.
@@ -21,15 +21,52 @@ impl Count {
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let json = <&'de RawValue>::deserialize(deserializer)?.get();
-        Ok(Self(match json.strip_prefix('"') {
-            Some(text) => text.trim_end_matches('"').parse().ok(),
-            // A cast from float saturates, so the odd `1e30` cannot wrap.
-            None => json.parse().ok().or_else(|| {
-                let count: f64 = json.parse().ok()?;
-                (count >= 0.0).then_some(count as u64)
-            }),
-        }))
+        deserializer.deserialize_any(CountVisitor)
+    }
+}
+
+struct CountVisitor;
+
+impl<'de> Visitor<'de> for CountVisitor {
+    type Value = Count;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a count")
+    }
+
+    fn visit_u64<E>(self, count: u64) -> Result<Count, E> {
+        Ok(Count(Some(count)))
+    }
+
+    fn visit_i64<E>(self, count: i64) -> Result<Count, E> {
+        Ok(Count(u64::try_from(count).ok()))
+    }
+
+    fn visit_f64<E>(self, count: f64) -> Result<Count, E> {
+        // A cast from float saturates, so the odd `1e30` cannot wrap.
+        Ok(Count((count >= 0.0).then_some(count as u64)))
+    }
+
+    fn visit_str<E>(self, digits: &str) -> Result<Count, E> {
+        Ok(Count(digits.parse().ok()))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
+        Ok(Count(None))
+    }
+
+    fn visit_unit<E>(self) -> Result<Count, E> {
+        Ok(Count(None))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Count, A::Error> {
+        IgnoredAny.visit_seq(seq)?;
+        Ok(Count(None))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Count, A::Error> {
+        IgnoredAny.visit_map(map)?;
+        Ok(Count(None))
     }
 }
 
@@ -119,6 +156,13 @@ mod tests {
             ("[1,[2]]", None),
             ("{\"a\":{\"b\":1}}", None),
             ("\"seven\"", None),
+            ("-0", Some(0)),
+            ("1e2", Some(100)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", Some(u64::MAX)),
+            ("false", None),
+            ("{}", None),
+            ("\"\"", None),
         ] {
             let count: Count = serde_json::from_str(text).unwrap();
             assert_eq!(count.0, expected, "{text}");
