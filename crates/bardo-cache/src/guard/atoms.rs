@@ -9,6 +9,7 @@ use super::tables::TABLES;
 pub(super) enum Relation {
     Plain,
     Of,
+    About,
     In,
     For,
     To,
@@ -23,6 +24,7 @@ impl Relation {
     fn of(name: &str) -> Self {
         match name {
             "of" => Self::Of,
+            "about" => Self::About,
             "in" => Self::In,
             "for" => Self::For,
             "to" => Self::To,
@@ -39,6 +41,7 @@ impl Relation {
         match self {
             Self::Plain => "no preposition",
             Self::Of => "of",
+            Self::About => "about",
             Self::In => "in",
             Self::For => "for",
             Self::To => "to",

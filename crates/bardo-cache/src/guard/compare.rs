@@ -355,6 +355,12 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         add && (count(Relation::To) == 0 || count(Relation::In) == 0)
     });
     order::changed(one, other, &pairs).or_else(|| {
+        let depicts = pairs
+            .iter()
+            .find(|&&(a, b)| order::depicts(one, a, &other[b]));
+        if let Some(&(a, b)) = depicts {
+            return Some(relation(&one[a], &other[b]));
+        }
         let pairs = || pairs.iter().map(|&(a, b)| (&one[a], &other[b]));
         let agree = |a, b| {
             roles_agree(a, b)
@@ -371,12 +377,21 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         pairs()
             .find(|(a, b)| !agree(a, b))
             .or(exchanged)
-            .map(|(a, b)| Mismatch::Relation {
-                word: a.shown.clone(),
-                one: a.role.name(),
-                other: b.role.name(),
-            })
+            .map(|(a, b)| relation(a, b))
     })
+}
+
+/// One word behind two prepositions, as they were written where both are of one role.
+fn relation(a: &Atom, b: &Atom) -> Mismatch {
+    let named = |atom: &Atom| match atom.role {
+        Relation::In if a.role == b.role => atom.preposition,
+        role => role.name(),
+    };
+    Mismatch::Relation {
+        word: a.shown.clone(),
+        one: named(a),
+        other: named(b),
+    }
 }
 
 /// "And" in one text where the other has "or".

@@ -231,7 +231,16 @@ pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
     if a.class == "number" && (a.role == For) != (b.role == For) {
         return false;
     }
+    let hosted = matches!(
+        a.class,
+        "language" | "software" | "protocol" | "chain" | "time"
+    );
+    if (a.role, b.role) == (In, In) {
+        return hosted || place(a) == place(b);
+    }
     a.role == b.role
+        || matches!(a.class, "time" | "negation")
+            && matches!((a.role, b.role), (Plain, In) | (In, Plain))
         || matches!(a.class, "language" | "software")
             && matches!((a.role, b.role), (In, With) | (With, In))
         || a.key == "account" && matches!((a.role, b.role), (In, For) | (For, In))
@@ -239,8 +248,27 @@ pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
         || a.class == "time" && matches!((a.role, b.role), (For, Plain) | (Plain, For))
         || matches!(
             (a.role, b.role),
-            (Plain | Of | In, Plain | Of | In) | (Of, For) | (For, Of)
+            (Plain | Of, Plain | Of) | (Of, In) | (In, Of) | (Of, For) | (For, Of)
         )
+}
+
+/// The preposition of a place; "at the office" is "in the office", but "on the car" is not "in the car".
+fn place(atom: &Atom) -> &'static str {
+    match atom.preposition {
+        "at" | "within" | "inside" => "in",
+        other => other,
+    }
+}
+
+/// "A picture of Paris" in one text and "a picture in Paris" in the other: what it shows, and where it
+/// is.
+pub(super) fn depicts(one: &[Atom], a: usize, b: &Atom) -> bool {
+    use Relation::{For, In, Of};
+    let roles = (one[a].role, b.role);
+    let shown = matches!(roles, (Of, In | For) | (In | For, Of));
+    let head = one[..a].iter().rfind(|atom| atom.chunk != one[a].chunk);
+    let pictured = |atom: &Atom| !atom.modifier && TABLES.depictions.contains(&atom.key);
+    shown && !b.modifier && head.is_some_and(pictured)
 }
 
 /// Who acts: "customer cancellation" is no "cancellation of customers".

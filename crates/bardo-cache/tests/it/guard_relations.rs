@@ -1,0 +1,70 @@
+//! Prepositions that say different things, at the end of a clause too, and words in exchanged places.
+
+use crate::guard_pairs::{join, separate};
+
+#[test]
+fn about_in_on_and_no_preposition_are_four_relations() {
+    separate(&[
+        ("How do I sell on Amazon?", "How do I sell Amazon?"),
+        ("How do I block on Instagram?", "How do I block Instagram?"),
+        ("How do I post on Reddit?", "How do I post Reddit?"),
+        ("Can I swim in the lake?", "Can I swim the lake?"),
+        (
+            "Where can I find books about Paris?",
+            "Where can I find books in Paris?",
+        ),
+        (
+            "What are good movies about kids?",
+            "What are good movies for kids?",
+        ),
+        (
+            "What are good movies about kids?",
+            "What are good movies of kids?",
+        ),
+        ("Can I ask about the seller?", "Can I ask the seller?"),
+        (
+            "Can I complain about the manager?",
+            "Can I complain in the manager?",
+        ),
+        ("Can I sleep in my car?", "Can I sleep on my car?"),
+        ("Can I write on the wall?", "Can I write in the wall?"),
+        ("Can I paint at the fence?", "Can I paint on the fence?"),
+    ]);
+    join(&[
+        (
+            "Where can I find books about Rome?",
+            "Where can I find books regarding Rome?",
+        ),
+        (
+            "What is the ETH price on Uniswap?",
+            "What is the ETH price in Uniswap?",
+        ),
+        ("Can I swim in the office?", "Can I swim at the office?"),
+        (
+            "How do I reset the wifi in the office?",
+            "How do I reset the office wifi?",
+        ),
+        (
+            "What is the capital of France?",
+            "What is the capital in France?",
+        ),
+    ]);
+}
+
+#[test]
+fn what_a_picture_shows_is_not_where_it_is_or_for_whom() {
+    separate(&[
+        (
+            "Where can I find a picture of my son?",
+            "Where can I find a picture for my son?",
+        ),
+        (
+            "What is the best photo of Paris?",
+            "What is the best photo in Paris?",
+        ),
+        (
+            "How do I draw a map of the office?",
+            "How do I draw a map in the office?",
+        ),
+    ]);
+}
