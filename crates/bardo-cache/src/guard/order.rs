@@ -1,7 +1,7 @@
 //! The order of words, and which of them may move without another meaning.
 
 use super::atoms::{Atom, CONJUNCTIONS, Relation};
-use super::compare::Mismatch;
+use super::mismatch::Mismatch;
 use super::tables::TABLES;
 
 /// The first two words that stand in another order, where the order says something.
