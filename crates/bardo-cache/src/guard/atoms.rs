@@ -95,6 +95,7 @@ pub(super) fn build(tokens: &[Token], ask: Asking) -> Vec<Atom> {
     let mut builder = Builder {
         open: !matches!(ask, Asking::Nothing | Asking::YesNo),
         what: ask == Asking::What,
+        who: ask == Asking::Who,
         counts: matches!(ask, Asking::HowMany | Asking::HowMuch),
         ..Builder::default()
     };
@@ -153,6 +154,8 @@ struct Builder {
     counts: bool,
     /// The text asks what.
     what: bool,
+    /// The text asks who.
+    who: bool,
     /// The word before can stand before a verb.
     finite: bool,
     /// The word before is "it", "he" or "she": "before it renews".
@@ -163,6 +166,8 @@ struct Builder {
     aimed: bool,
     /// "Do", "does" or "did" stands before in the clause.
     asked: bool,
+    /// A modal verb stands before in the clause.
+    modal: bool,
     /// "Being" stands before the word.
     being: bool,
     /// The form of "be" before is "be", "been" or "being".
@@ -195,6 +200,7 @@ impl Builder {
                 self.boundary();
                 self.since_be = None;
                 self.asked = false;
+                self.modal = false;
             }
             TokenKind::Word => self.word(tokens, at),
             TokenKind::Number => {
@@ -242,8 +248,14 @@ impl Builder {
             self.bare = matches!(word, "be" | "been" | "being");
         }
         self.aimed |= TABLES.prepositions.contains_key(word);
+        let main = self.main_verb(tokens, at);
         self.asked |= matches!(word, "do" | "does" | "did");
-        if let Some((written, name)) = TABLES.prepositions.get_key_value(word) {
+        self.modal |= word == "@aux";
+        if let Some(key) = main {
+            self.bounded();
+            self.push(TABLES.canonical(key), word, "word", Voice::default());
+            self.bounded();
+        } else if let Some((written, name)) = TABLES.prepositions.get_key_value(word) {
             let verb = tokens.get(at + 1).is_some_and(|next| {
                 next.kind == TokenKind::Word
                     && (TABLES.verbs.contains(next.text.as_str()) || next.text == "checkif")
@@ -287,6 +299,19 @@ impl Builder {
             // "Is lost luggage covered": what follows "is" at the start belongs to the subject.
             let attributive = at == 1 && matches!(tokens[0].text.as_str(), "is" | "are");
             self.content(word, attributive);
+        }
+    }
+
+    /// "Have" and "do" where they are no auxiliaries: "who has a lawyer", "what does a nurse do".
+    fn main_verb(&self, tokens: &[Token], at: usize) -> Option<&'static str> {
+        match tokens[at].text.as_str() {
+            "have" | "has" | "had" | "having" => {
+                (!super::tense::is_perfect(tokens, at)).then_some("own")
+            }
+            "do" if self.asked || self.modal => Some("do"),
+            "done" | "doing" if at > 0 => Some("do"),
+            "do" | "does" | "did" if self.who => is_deed(tokens, at).then_some("do"),
+            _ => None,
         }
     }
 
@@ -461,6 +486,18 @@ fn names(token: &Token) -> bool {
     );
     let described = word.len() > 4 && (word.ends_with("ed") || word.ends_with("ly"));
     token.kind == TokenKind::Number || word == "@s" || ordered || described
+}
+
+/// "Who does the laundry": "do" with its object and without another verb.
+fn is_deed(tokens: &[Token], at: usize) -> bool {
+    let clause = tokens[at + 1..].iter();
+    let clause: Vec<&Token> = clause
+        .take_while(|token| token.kind != TokenKind::Break)
+        .collect();
+    let determined = |token: &Token| TABLES.determiners.contains(token.text.as_str());
+    let verb =
+        |pair: &[&Token]| !determined(pair[0]) && TABLES.is_verb(&TABLES.base(&pair[1].text));
+    clause.first().is_some_and(|first| determined(first)) && !clause.windows(2).any(verb)
 }
 
 /// What can stand before a finite verb: a question word, a pronoun or a noun.

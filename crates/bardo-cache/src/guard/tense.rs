@@ -10,7 +10,7 @@ const REACH: usize = 6;
 
 /// "Has" with a participle behind it tells the past: "has gold risen", "should I have paid".
 pub(super) fn is_perfect(tokens: &[Token], at: usize) -> bool {
-    if !matches!(tokens[at].text.as_str(), "have" | "has" | "having") {
+    if !matches!(tokens[at].text.as_str(), "have" | "has" | "had" | "having") {
         return false;
     }
     let words = tokens[at + 1..].iter().take(REACH);
@@ -23,7 +23,7 @@ fn is_participle(word: &str) -> bool {
         || TABLES.participles.contains(word)
         || matches!(
             word,
-            "come" | "become" | "run" | "cut" | "set" | "put" | "hit" | "read"
+            "come" | "become" | "run" | "cut" | "set" | "put" | "hit" | "read" | "had" | "been"
         )
 }
 

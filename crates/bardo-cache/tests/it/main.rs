@@ -8,6 +8,7 @@ mod guard_asked;
 mod guard_attributes;
 mod guard_classes;
 mod guard_clauses;
+mod guard_frames;
 mod guard_manner;
 mod guard_near_misses;
 mod guard_neighbours;

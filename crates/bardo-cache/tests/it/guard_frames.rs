@@ -1,0 +1,29 @@
+//! Main verbs that look like auxiliaries, statements, subjects, objects, and tenses of clauses.
+
+use crate::guard_pairs::{join, separate};
+
+#[test]
+fn have_and_do_are_main_verbs_where_no_other_verb_is() {
+    separate(&[
+        ("Which users have managers?", "Which users are managers?"),
+        ("Who has a lawyer?", "Who is a lawyer?"),
+        ("Who had a dog?", "Who was a dog?"),
+        ("Can a child have a guardian?", "Can a child be a guardian?"),
+        ("Which cities have a harbor?", "Which cities are a harbor?"),
+        ("What does a nurse do?", "What is a nurse?"),
+        ("What can a nurse do?", "What can a nurse be?"),
+        ("What did Apple do in 2007?", "What was Apple in 2007?"),
+        ("What is the Fed doing?", "What is the Fed?"),
+        ("Who does the laundry?", "Who is the laundry?"),
+        ("Who did the audit?", "Who was the audit?"),
+    ]);
+    join(&[
+        ("Who has a lawyer?", "Who owns a lawyer?"),
+        ("What does a nurse do?", "What do nurses do?"),
+        ("Has gold risen this year?", "Did gold rise this year?"),
+        (
+            "How many bones does a human have?",
+            "What is the number of bones in a human?",
+        ),
+    ]);
+}
