@@ -90,12 +90,21 @@ pub(super) struct Atom {
     pub(super) joined: Option<&'static str>,
 }
 
+/// The preposition of a place: "at the office" is "in the office", but "on the car" is not "in the car".
+pub(super) fn place(preposition: &str) -> &str {
+    match preposition {
+        "at" | "within" | "inside" => "in",
+        other => other,
+    }
+}
+
 /// Reads the atoms of tokens whose question words are gone.
 pub(super) fn build(tokens: &[Token], ask: Asking) -> Vec<Atom> {
     let mut builder = Builder {
         open: !matches!(ask, Asking::Nothing | Asking::YesNo),
         what: ask == Asking::What,
         who: ask == Asking::Who,
+        placed: matches!(ask, Asking::Where | Asking::When),
         counts: matches!(ask, Asking::HowMany | Asking::HowMuch),
         ..Builder::default()
     };
@@ -156,6 +165,8 @@ struct Builder {
     what: bool,
     /// The text asks who.
     who: bool,
+    /// The text asks where or when.
+    placed: bool,
     /// The word before can stand before a verb.
     finite: bool,
     /// The word before is "it", "he" or "she": "before it renews".
@@ -446,17 +457,26 @@ impl Builder {
         base.len() < word.len() && !verb
     }
 
-    /// A preposition without a word behind it: "which chain do I bridge to" against "bridge from".
+    /// A preposition without a word behind it: "which chain do I bridge to" against "bridge from",
+    /// "what did Darwin write about" against "what did Darwin write".
     fn dangling(&mut self) {
-        use Relation::{Against, By, For, From, To, With};
-        let role = self.role.filter(|_| !self.filled);
-        if let Some(last) = self.atoms.last_mut().filter(|_| role == Some(Relation::In)) {
+        let Some(role) = self.role.filter(|_| !self.filled) else {
+            return;
+        };
+        if let Some(last) = self.atoms.last_mut().filter(|_| role == Relation::In) {
             last.open = true;
         }
-        if let Some(To | From | For | By | With | Against) = role {
+        // "Where does it run on" is "where does it run".
+        let placed = self.placed && role == Relation::In;
+        let early = matches!(role, Relation::In | Relation::Of | Relation::About);
+        let begins = early && self.atoms.is_empty();
+        if !(placed || begins || matches!(role, Relation::Plain | Relation::Than)) {
             self.role = None;
             let preposition = std::mem::take(&mut self.preposition);
-            let key = role.map_or("", Relation::name);
+            let key = match role {
+                Relation::In => place(preposition),
+                role => role.name(),
+            };
             self.push(key.to_owned(), preposition, "word", Voice::default());
         }
     }

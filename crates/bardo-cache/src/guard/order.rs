@@ -1,6 +1,6 @@
 //! The order of words, and which of them may move without another meaning.
 
-use super::atoms::{Atom, CONJUNCTIONS, Relation};
+use super::atoms::{Atom, CONJUNCTIONS, Relation, place};
 use super::mismatch::Mismatch;
 use super::tables::TABLES;
 
@@ -236,7 +236,7 @@ pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
         "language" | "software" | "protocol" | "chain" | "time"
     );
     if (a.role, b.role) == (In, In) {
-        return hosted || place(a) == place(b);
+        return hosted || place(a.preposition) == place(b.preposition);
     }
     a.role == b.role
         || matches!(a.class, "time" | "negation")
@@ -250,14 +250,6 @@ pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
             (a.role, b.role),
             (Plain | Of, Plain | Of) | (Of, In) | (In, Of) | (Of, For) | (For, Of)
         )
-}
-
-/// The preposition of a place; "at the office" is "in the office", but "on the car" is not "in the car".
-fn place(atom: &Atom) -> &'static str {
-    match atom.preposition {
-        "at" | "within" | "inside" => "in",
-        other => other,
-    }
 }
 
 /// "A picture of Paris" in one text and "a picture in Paris" in the other: what it shows, and where it

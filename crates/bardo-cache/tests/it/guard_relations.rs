@@ -68,3 +68,35 @@ fn what_a_picture_shows_is_not_where_it_is_or_for_whom() {
         ),
     ]);
 }
+
+#[test]
+fn a_preposition_at_the_end_of_a_clause_is_read() {
+    separate(&[
+        ("What did Darwin write?", "What did Darwin write about?"),
+        (
+            "Which server does the app run on?",
+            "Which server does the app run?",
+        ),
+        (
+            "Which server does the app run on?",
+            "Which server does the app run in?",
+        ),
+        ("Who can I count on?", "Who can I count?"),
+        ("What is a fool capable of?", "What is a capable fool?"),
+        (
+            "What is the board thinking of?",
+            "What is the board thinking?",
+        ),
+        ("Which house can I look at?", "Which house can I look?"),
+    ]);
+    join(&[
+        (
+            "Which server does the app run on?",
+            "What server does the app run on?",
+        ),
+        (
+            "On which server does the app run?",
+            "Which server does the app run on?",
+        ),
+    ]);
+}
