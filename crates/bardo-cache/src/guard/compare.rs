@@ -13,7 +13,7 @@ use super::tense;
 
 /// The first difference between two frames.
 pub(super) fn frames(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
-    if !asks_agree(one.ask, other.ask) {
+    if !asks_agree(one, other) {
         return Some(Mismatch::Question {
             one: one.ask.name(),
             other: other.ask.name(),
@@ -79,12 +79,13 @@ pub(super) fn offers_a_choice(atoms: &[Atom]) -> bool {
     choice && atoms.iter().any(|atom| atom.class == "superlative")
 }
 
-fn asks_agree(one: Asking, other: Asking) -> bool {
-    one == other
-        || matches!(
-            (one, other),
-            (Asking::Nothing, Asking::What) | (Asking::What, Asking::Nothing)
-        )
+/// "The ETH price" asks what it is, but "I have diabetes" and "the app is a game" ask nothing.
+fn asks_agree(one: &SentenceFrame, other: &SentenceFrame) -> bool {
+    let bare = |frame: &SentenceFrame| {
+        frame.ask == Asking::Nothing && frame.persons.is_empty() && !frame.present
+    };
+    let what = |frame: &SentenceFrame| frame.ask == Asking::What;
+    one.ask == other.ask || bare(one) && what(other) || what(one) && bare(other)
 }
 
 fn said(words: &[&str]) -> String {

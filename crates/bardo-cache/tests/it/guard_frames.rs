@@ -27,3 +27,20 @@ fn have_and_do_are_main_verbs_where_no_other_verb_is() {
         ),
     ]);
 }
+
+#[test]
+fn a_statement_asks_nothing() {
+    separate(&[
+        ("I have diabetes.", "What is diabetes?"),
+        ("I got a refund", "What is a refund?"),
+        ("I am a nurse.", "What is a nurse?"),
+        ("You are a bot.", "What is a bot?"),
+        ("We bought a house.", "What is a bought house?"),
+        ("The app is a game.", "What is the app of a game?"),
+    ]);
+    join(&[
+        ("ETH price", "What is the ETH price?"),
+        ("Definition of inflation", "What is inflation?"),
+        ("Show my orders", "What are my orders?"),
+    ]);
+}
