@@ -109,6 +109,22 @@ fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
     if done && open(one) && open(other) {
         return separate(&one.persons, &other.persons);
     }
+    // "Can she call me" is not "can she call you".
+    let both = one.done_to && other.done_to && one.persons != other.persons;
+    if both {
+        return separate(&one.persons, &other.persons);
+    }
+    if one.acts_on(other) || other.acts_on(one) {
+        return separate(&one.acts, &other.acts);
+    }
+    let addressed = one.is_addressed().zip(other.is_addressed());
+    if addressed.is_some_and(|(one, other)| one != other) {
+        let subject = |frame: &SentenceFrame| frame.subject.clone().unwrap_or_default();
+        return Some(Mismatch::Person {
+            one: subject(one),
+            other: subject(other),
+        });
+    }
     if one.others != other.others {
         return separate(&one.others, &other.others);
     }
@@ -116,7 +132,13 @@ fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
     let alone = |frame: &SentenceFrame| {
         let addressed = matches!(
             frame.ask,
-            Asking::YesNo | Asking::What | Asking::Who | Asking::When | Asking::Where | Asking::Why
+            Asking::YesNo
+                | Asking::What
+                | Asking::Who
+                | Asking::Whose
+                | Asking::When
+                | Asking::Where
+                | Asking::Why
         );
         addressed && frame.modals.is_empty() && !frame.persons.is_empty()
     };

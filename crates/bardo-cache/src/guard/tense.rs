@@ -35,7 +35,12 @@ pub(super) fn differs(one: &SentenceFrame, other: &SentenceFrame) -> bool {
     // pay".
     let told = matches!(
         one.ask,
-        Asking::What | Asking::YesNo | Asking::Who | Asking::HowMany | Asking::Nothing
+        Asking::What
+            | Asking::YesNo
+            | Asking::Who
+            | Asking::Whose
+            | Asking::HowMany
+            | Asking::Nothing
     );
     let counts = told && one.ask == other.ask || !one.modals.is_empty();
     // "Show yesterday's sales" and "what were yesterday's sales".
@@ -55,6 +60,11 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &[Atom]) {
     let last = |pair: &[Atom]| {
         pair[0].key == "last" && matches!(&*pair[1].key, "hour" | "minut" | "day" | "weekend")
     };
+    // "It" in "how is it made" is "it" in "how do I make it".
+    if atoms.iter().any(|atom| atom.participle) {
+        frame.acts.clear();
+        frame.objects.clear();
+    }
     frame.over = atoms.iter().any(over) || atoms.windows(2).any(last);
     // "What is the number of users I added" counts what was added.
     let counted = frame.ask == Asking::HowMany && !frame.persons.is_empty();

@@ -44,3 +44,25 @@ fn a_statement_asks_nothing() {
         ("Show my orders", "What are my orders?"),
     ]);
 }
+
+#[test]
+fn a_third_person_acts_or_is_acted_on() {
+    separate(&[
+        ("Who did he kill?", "Who killed him?"),
+        ("Who does she love?", "Who loves her?"),
+        ("Who does she live with?", "Who lives with her?"),
+        ("What does it eat?", "What eats it?"),
+        ("Who do they follow?", "Who follows them?"),
+        ("Does it need a visa?", "Do I need a visa?"),
+        ("Will it be late?", "Will I be late?"),
+        ("Can she call me?", "Can she call you?"),
+        ("Will Bob pay me?", "Will Bob pay you?"),
+        ("Whose lawyer is this?", "Who is this lawyer?"),
+        ("Whose car was sold?", "Who sold the car?"),
+    ]);
+    join(&[
+        ("How is it made?", "How do I make it?"),
+        ("How do I cancel it?", "How can I cancel it?"),
+        ("Can I cancel it?", "May I cancel it?"),
+    ]);
+}
