@@ -225,10 +225,8 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         add && (count(Relation::To) == 0 || count(Relation::In) == 0)
     });
     order::changed(one, other, &pairs).or_else(|| {
-        let depicts = pairs
-            .iter()
-            .find(|&&(a, b)| order::depicts(one, a, &other[b]));
-        if let Some(&(a, b)) = depicts {
+        let apart = |&&(a, b): &&(usize, usize)| order::shows_or_holds(one, a, &other[b]);
+        if let Some(&(a, b)) = pairs.iter().find(apart) {
             return Some(relation(&one[a], &other[b]));
         }
         let pairs = || pairs.iter().map(|&(a, b)| (&one[a], &other[b]));

@@ -253,14 +253,17 @@ pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
 }
 
 /// "A picture of Paris" in one text and "a picture in Paris" in the other: what it shows, and where it
-/// is.
-pub(super) fn depicts(one: &[Atom], a: usize, b: &Atom) -> bool {
+/// is. "A cup of coffee" and "a coffee cup": what it holds, and what it is for.
+pub(super) fn shows_or_holds(one: &[Atom], a: usize, b: &Atom) -> bool {
     use Relation::{For, In, Of};
-    let roles = (one[a].role, b.role);
-    let shown = matches!(roles, (Of, In | For) | (In | For, Of));
     let head = one[..a].iter().rfind(|atom| atom.chunk != one[a].chunk);
-    let pictured = |atom: &Atom| !atom.modifier && TABLES.depictions.contains(&atom.key);
-    shown && !b.modifier && head.is_some_and(pictured)
+    let Some(head) = head.filter(|head| !head.modifier && one[a].role == Of) else {
+        return false;
+    };
+    let shows = TABLES.depictions.contains(&head.key) && matches!(b.role, In | For);
+    let holds =
+        TABLES.containers.contains(&head.key) && (b.modifier && !one[a].modifier || b.role == For);
+    shows && !b.modifier || holds
 }
 
 /// Who acts: "customer cancellation" is no "cancellation of customers".

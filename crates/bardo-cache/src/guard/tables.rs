@@ -55,6 +55,8 @@ pub(super) struct Tables {
     pub(super) measures: HashSet<String>,
     /// Things of a program that "do" what they are for: "what does the flag do".
     pub(super) tools: HashSet<String>,
+    /// Nouns that hold something: "a cup of coffee" is no "coffee cup".
+    pub(super) containers: HashSet<String>,
     /// Nouns that show something: "a picture of Paris" is not "a picture in Paris".
     pub(super) depictions: HashSet<String>,
     /// Papers and keys that are needed, and need nothing themselves.
@@ -160,6 +162,7 @@ impl Tables {
         }
         tables.measures = tables.keys("measures");
         tables.tools = tables.keys("tools");
+        tables.containers = tables.keys("containers");
         tables.depictions = tables.keys("depictions");
         tables.papers = tables.keys("papers");
         tables.durations = tables.keys("durations");

@@ -100,3 +100,29 @@ fn a_preposition_at_the_end_of_a_clause_is_read() {
         ),
     ]);
 }
+
+#[test]
+fn what_a_cup_holds_is_not_what_it_is_for() {
+    separate(&[
+        ("How much is a cup of coffee?", "How much is a coffee cup?"),
+        (
+            "Where can I buy a bottle of wine?",
+            "Where can I buy a wine bottle?",
+        ),
+        ("How heavy is a box of tools?", "How heavy is a tool box?"),
+        (
+            "Where can I buy a glass of water?",
+            "Where can I buy a glass for water?",
+        ),
+    ]);
+    join(&[
+        (
+            "How do I reset the password of the router?",
+            "How do I reset the router password?",
+        ),
+        (
+            "How much is a cup of coffee?",
+            "What does a cup of coffee cost?",
+        ),
+    ]);
+}
