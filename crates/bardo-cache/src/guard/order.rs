@@ -107,10 +107,15 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), moved: WordMove) -> boo
                 apart && (behind || before)
             }
         };
-    let time = a.class == "time" && over.0.class != "time" && over.0.role == over.1.role;
+    // "The January sale" is not "the January profits".
+    let free = followed || !(a.modifier && b.modifier);
+    let time = free && a.class == "time" && over.0.class != "time" && over.0.role == over.1.role;
     let alone = a.joined.is_none() && b.joined.is_none() && over.0.joined.is_none();
-    let adverb = distance <= 3 && alone && is_movable(a) && !is_movable(over.0);
-    let superlative = a.class == "superlative"
+    // "A manual update" is not "updated manually".
+    let form = a.shown.ends_with("ly") == b.shown.ends_with("ly");
+    let adverb = free && form && distance <= 3 && alone && is_movable(a) && !is_movable(over.0);
+    let superlative = free
+        && a.class == "superlative"
         && over.0.class != "superlative"
         && a.role == b.role
         && over.0.role == over.1.role;

@@ -126,3 +126,40 @@ fn what_a_cup_holds_is_not_what_it_is_for() {
         ),
     ]);
 }
+
+#[test]
+fn a_modifier_stays_with_its_noun() {
+    separate(&[
+        (
+            "Did the January sale affect profits?",
+            "Did the sale affect January profits?",
+        ),
+        (
+            "Do older children need vaccines?",
+            "Do children need older vaccines?",
+        ),
+        (
+            "Does a manual update delete backups?",
+            "Does an update delete manual backups?",
+        ),
+        (
+            "Does a manual update delete backups?",
+            "Does an update delete backups manually?",
+        ),
+        (
+            "Do cheaper phones have cameras?",
+            "Do phones have cheaper cameras?",
+        ),
+        (
+            "Does the Monday report list sales?",
+            "Does the report list Monday sales?",
+        ),
+    ]);
+    join(&[
+        (
+            "Which services were recently deployed?",
+            "Which services were deployed recently?",
+        ),
+        ("Did gold rise yesterday?", "Did yesterday gold rise?"),
+    ]);
+}
