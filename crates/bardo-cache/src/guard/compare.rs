@@ -414,25 +414,44 @@ fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<T
     (unsaid && asks && generic).then_some(Turn::WithoutAgent)
 }
 
-/// Pairs of equal atoms in order, and what remains on each side.
+/// Pairs of equal atoms in order, and what remains on each side. Of a key that occurs several times, equal
+/// words are paired first: "an int to an Integer" is not "an Integer to an int".
 fn aligned<'a>(
     one: &'a [Atom],
     other: &'a [Atom],
 ) -> (Vec<(usize, usize)>, Vec<&'a Atom>, Vec<&'a Atom>) {
     let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, atom) in other.iter().enumerate().rev() {
+    for (at, atom) in other.iter().enumerate() {
         places.entry(&atom.key).or_default().push(at);
     }
-    let (mut pairs, mut left) = (Vec::new(), Vec::new());
-    let mut used = vec![false; other.len()];
+    let mut pairs = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    let word = |atom: &Atom| TABLES.base(&atom.shown);
     for (at, atom) in one.iter().enumerate() {
-        match places.get_mut(atom.key.as_str()).and_then(Vec::pop) {
-            Some(place) => {
-                used[place] = true;
-                pairs.push((at, place));
-            }
-            None => left.push(atom),
+        let found = places.get_mut(atom.key.as_str());
+        let equal = found.and_then(|found| {
+            let several = found.len() > 1;
+            let equal = |place: &usize| !several || word(&other[*place]) == word(atom);
+            let at = found.iter().position(equal)?;
+            Some(found.remove(at))
+        });
+        match equal {
+            Some(place) => pairs.push((at, place)),
+            None => open.push(at),
         }
+    }
+    let mut left = Vec::new();
+    for at in open {
+        let found = places.get_mut(one[at].key.as_str());
+        match found.filter(|found| !found.is_empty()) {
+            Some(found) => pairs.push((at, found.remove(0))),
+            None => left.push(&one[at]),
+        }
+    }
+    pairs.sort_unstable();
+    let mut used = vec![false; other.len()];
+    for &(_, place) in &pairs {
+        used[place] = true;
     }
     let right = other
         .iter()

@@ -163,3 +163,35 @@ fn a_modifier_stays_with_its_noun() {
         ("Did gold rise yesterday?", "Did yesterday gold rise?"),
     ]);
 }
+
+#[test]
+fn two_synonyms_in_exchanged_places_separate() {
+    separate(&[
+        (
+            "How do I convert an int to an Integer in Java?",
+            "How do I convert an Integer to an int in Java?",
+        ),
+        (
+            "How do I convert a str to a String in Rust?",
+            "How do I convert a String to a str in Rust?",
+        ),
+        (
+            "How do I copy a folder to a directory?",
+            "How do I copy a directory to a folder?",
+        ),
+        (
+            "Is a couch softer than a sofa?",
+            "Is a sofa softer than a couch?",
+        ),
+    ]);
+    join(&[
+        (
+            "How do I convert an int to a string?",
+            "How do I convert an integer to a str?",
+        ),
+        (
+            "How do I copy a folder to another folder?",
+            "How do I copy a directory to another directory?",
+        ),
+    ]);
+}
