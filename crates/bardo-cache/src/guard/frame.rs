@@ -69,6 +69,9 @@ pub(super) struct SentenceFrame {
     pub(super) modals: Vec<&'static str>,
     pub(super) past: bool,
     pub(super) present: bool,
+    /// Whether the first auxiliary, at the start or behind the question word, tells the past: "did" in "why
+    /// did you delete what is in it".
+    pub(super) opens_past: Option<bool>,
     /// A time that is over is named: "yesterday".
     pub(super) over: bool,
     /// "What time", "what day" or "what year"; none for "when". "How many days" for "how long".
@@ -114,6 +117,7 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
             continue;
         }
         frame.auxiliary(word);
+        frame.opens_past = frame.opens_past.or_else(|| opens_past(&tokens, at));
         frame.past |= super::tense::is_perfect(&tokens, at);
         frame.person(word);
         frame.done_to |= is_object(&tokens, at);
@@ -146,6 +150,20 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
     }
     frame.ease();
     (frame, found)
+}
+
+/// The tense of an auxiliary at the start or behind the question word.
+fn opens_past(tokens: &[Token], at: usize) -> Option<bool> {
+    let past = match tokens[at].text.as_str() {
+        "did" | "was" | "were" | "@was" => true,
+        "do" | "does" | "is" | "are" | "am" | "@is" => false,
+        _ => return None,
+    };
+    let begins = at.checked_sub(1).is_none_or(|before| {
+        let before = &tokens[before];
+        before.text == "when" || Asking::of(&before.text).is_some()
+    });
+    begins.then_some(past)
 }
 
 /// The pronoun behind an auxiliary. "How to be paid" says nothing of who is paid, as "how am I paid".

@@ -46,6 +46,12 @@ pub(super) fn differs(one: &SentenceFrame, other: &SentenceFrame) -> bool {
     // "Show yesterday's sales" and "what were yesterday's sales".
     let untold = |frame: &SentenceFrame| frame.over && !frame.past && !frame.present;
     let counts = counts && !untold(one) && !untold(other);
+    let opens = |one: &SentenceFrame, other: &SentenceFrame| {
+        one.past && one.opens_past == Some(true) && other.opens_past == Some(false)
+    };
+    if opens(one, other) || opens(other, one) {
+        return true;
+    }
     past(one) && present(other) || present(one) && past(other) || counts && one.past != other.past
 }
 

@@ -66,3 +66,39 @@ fn a_third_person_acts_or_is_acted_on() {
         ("Can I cancel it?", "May I cancel it?"),
     ]);
 }
+
+#[test]
+fn the_tense_of_the_main_clause_counts_beside_another_one() {
+    separate(&[
+        (
+            "Why did you delete what's in my cart?",
+            "Why do you delete what's in my cart?",
+        ),
+        (
+            "When did the store that is in Paris open?",
+            "When does the store that is in Paris open?",
+        ),
+        (
+            "How did the Fed decide what is enough?",
+            "How does the Fed decide what is enough?",
+        ),
+        (
+            "Where did the team that is in Rome play?",
+            "Where does the team that is in Rome play?",
+        ),
+        (
+            "Did the store that was in Paris open?",
+            "Does the store that was in Paris open?",
+        ),
+    ]);
+    join(&[
+        (
+            "Why did you delete what's in my cart?",
+            "For what reason did you delete what is in my cart?",
+        ),
+        (
+            "What was the all-time high of ETH?",
+            "What is the all-time high of ETH?",
+        ),
+    ]);
+}
