@@ -365,9 +365,20 @@ fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<T
         role = Relation::For;
         agent = in_role(&passive.atoms, role);
     }
-    // "How are prices determined on Uniswap" and "how does Uniswap determine prices".
-    let hosts = active.frame.ask == Asking::How
-        || active.frame.ask == Asking::YesNo && HOSTED.contains(&&*verb.key);
+    // "How are prices determined on Uniswap" and "how does Uniswap determine prices". Chicago steals no
+    // cars that are stolen there.
+    let program =
+        |atom: &Atom| matches!(atom.class, "protocol" | "chain" | "software" | "language");
+    let mut places = passive
+        .atoms
+        .iter()
+        .filter(|atom| atom.role == Relation::In);
+    let hosted = HOSTED.contains(&&*verb.key);
+    let hosts = match active.frame.ask {
+        Asking::How => hosted || places.all(program),
+        Asking::YesNo => hosted,
+        _ => false,
+    };
     if agent.is_empty()
         && hosts
         && !subject.is_empty()

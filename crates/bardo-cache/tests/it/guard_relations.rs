@@ -195,3 +195,31 @@ fn two_synonyms_in_exchanged_places_separate() {
         ),
     ]);
 }
+
+#[test]
+fn a_place_does_not_do_what_is_done_there() {
+    separate(&[
+        (
+            "How are cars stolen in Chicago?",
+            "How does Chicago steal cars?",
+        ),
+        (
+            "How are tourists robbed in hotels?",
+            "How do hotels rob tourists?",
+        ),
+        (
+            "How are children taught at home?",
+            "How do homes teach children?",
+        ),
+    ]);
+    join(&[
+        (
+            "How are prices determined on Uniswap?",
+            "How does Uniswap determine prices?",
+        ),
+        (
+            "How are exceptions handled in Python?",
+            "How does Python handle exceptions?",
+        ),
+    ]);
+}
