@@ -208,7 +208,9 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         a.passive == b.passive && !agent && !turned_over.contains(&a.key.as_str())
     });
     let changes = |atoms: &[Atom]| {
-        atoms.iter().any(|atom| TRANSFORMS.contains(&&*atom.key))
+        atoms
+            .iter()
+            .any(|atom| TABLES.transforms.contains(&atom.key))
             && atoms.iter().any(|atom| atom.role == Relation::To)
     };
     let transforms = changes(one) && changes(other);
@@ -292,9 +294,6 @@ fn joints(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Mism
     }
     None
 }
-
-/// Verbs of which "from X to Y" and "X to Y" say the same.
-const TRANSFORMS: [&str; 5] = ["convert", "translate", "upgrad", "downgrad", "migrate"];
 
 /// "Swap ETH for USDC" and "swap ETH to USDC".
 fn targets_agree(a: &Atom, b: &Atom) -> bool {
@@ -478,13 +477,6 @@ fn unmatched(left: &[&Atom], right: &[&Atom]) -> Option<Mismatch> {
         let b = right.iter().find(|b| b.class == a.class)?;
         Some((a, b))
     });
-    let weak = |atoms: &[&Atom]| {
-        let known = |atom: &&Atom| atom.class != "code" && TABLES.weak.contains(atom.key.as_str());
-        atoms.iter().all(known)
-    };
-    if left.is_empty() && weak(right) || right.is_empty() && weak(left) {
-        return None;
-    }
     let any = left.first().zip(right.first());
     if let Some((a, b)) = same_class.or(any) {
         return Some(Mismatch::Changed {

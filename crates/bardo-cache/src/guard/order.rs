@@ -201,7 +201,7 @@ fn listed(atoms: &[Atom], first: usize, second: usize) -> bool {
             && !TABLES.is_verb(&atom.key)
     };
     let once = atoms.iter().filter(|atom| atom.joined.is_some()).count() == 1;
-    let ordered = |atom: &Atom| matches!(&*atom.key, "respectively" | "between" | "ratio" | "rate");
+    let ordered = |atom: &Atom| TABLES.ratios.contains(&atom.key);
     second == first + 1
         && b.joined == Some("and")
         && once
@@ -271,35 +271,6 @@ pub(super) fn shows_or_holds(one: &[Atom], a: usize, b: &Atom) -> bool {
     shows && !b.modifier || holds
 }
 
-/// Who acts: "customer cancellation" is no "cancellation of customers".
-const ACTORS: [&str; 25] = [
-    "user",
-    "customer",
-    "client",
-    "admin",
-    "bank",
-    "broker",
-    "seller",
-    "buyer",
-    "guest",
-    "memb",
-    "team",
-    "worker",
-    "child",
-    "government",
-    "police",
-    "consum",
-    "student",
-    "teach",
-    "parent",
-    "doctor",
-    "agent",
-    "analyst",
-    "expert",
-    "investor",
-    "manager",
-];
-
 /// "Withdraw ETH" and "ETH withdrawal": a verb before its object, and its noun behind it. Each text
 /// begins with the first of both words; the other is `span` words behind it.
 fn nominalized(verbal: &[Atom], span: usize, nominal: &[Atom], reach: usize) -> bool {
@@ -328,5 +299,5 @@ fn nominalized(verbal: &[Atom], span: usize, nominal: &[Atom], reach: usize) -> 
         && !verb.passive
         && !noun.after_be
         && one_phrase(&verbal[1..=span])
-        && !ACTORS.contains(&&*nominal[0].key)
+        && !TABLES.actors.contains(&nominal[0].key)
 }

@@ -223,3 +223,28 @@ fn a_place_does_not_do_what_is_done_there() {
         ),
     ]);
 }
+
+#[test]
+fn who_acts_is_no_object_and_a_ratio_has_an_order() {
+    separate(&[
+        ("Member cancellation", "Cancel member"),
+        ("Worker payment", "Pay worker"),
+        ("Child adoption payment", "Pay child adoption"),
+        ("Teacher replacement", "Replace teacher"),
+        (
+            "What is the rate of ETH and BTC?",
+            "What is the rate of BTC and ETH?",
+        ),
+        (
+            "What is the ratio of ETH and BTC?",
+            "What is the ratio of BTC and ETH?",
+        ),
+    ]);
+    join(&[
+        ("ETH withdrawal", "Withdraw ETH"),
+        (
+            "What are the pros and cons of gold?",
+            "What are the cons and pros of gold?",
+        ),
+    ]);
+}
