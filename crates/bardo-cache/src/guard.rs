@@ -18,6 +18,7 @@ mod clauses;
 mod compare;
 mod frame;
 mod manner;
+mod mismatch;
 mod number;
 mod order;
 mod permissions;
@@ -30,7 +31,7 @@ mod tense;
 mod tools;
 mod words;
 
-pub use compare::Mismatch;
+pub use mismatch::Mismatch;
 
 use atoms::Atom;
 use frame::SentenceFrame;

@@ -9,6 +9,7 @@ use super::tables::TABLES;
 pub(super) enum Relation {
     Plain,
     Of,
+    About,
     In,
     For,
     To,
@@ -23,6 +24,7 @@ impl Relation {
     fn of(name: &str) -> Self {
         match name {
             "of" => Self::Of,
+            "about" => Self::About,
             "in" => Self::In,
             "for" => Self::For,
             "to" => Self::To,
@@ -39,6 +41,7 @@ impl Relation {
         match self {
             Self::Plain => "no preposition",
             Self::Of => "of",
+            Self::About => "about",
             Self::In => "in",
             Self::For => "for",
             Self::To => "to",
@@ -87,11 +90,21 @@ pub(super) struct Atom {
     pub(super) joined: Option<&'static str>,
 }
 
+/// The preposition of a place: "at the office" is "in the office", but "on the car" is not "in the car".
+pub(super) fn place(preposition: &str) -> &str {
+    match preposition {
+        "at" | "within" | "inside" => "in",
+        other => other,
+    }
+}
+
 /// Reads the atoms of tokens whose question words are gone.
 pub(super) fn build(tokens: &[Token], ask: Asking) -> Vec<Atom> {
     let mut builder = Builder {
         open: !matches!(ask, Asking::Nothing | Asking::YesNo),
         what: ask == Asking::What,
+        who: ask == Asking::Who,
+        placed: matches!(ask, Asking::Where | Asking::When),
         counts: matches!(ask, Asking::HowMany | Asking::HowMuch),
         ..Builder::default()
     };
@@ -150,6 +163,10 @@ struct Builder {
     counts: bool,
     /// The text asks what.
     what: bool,
+    /// The text asks who.
+    who: bool,
+    /// The text asks where or when.
+    placed: bool,
     /// The word before can stand before a verb.
     finite: bool,
     /// The word before is "it", "he" or "she": "before it renews".
@@ -160,6 +177,8 @@ struct Builder {
     aimed: bool,
     /// "Do", "does" or "did" stands before in the clause.
     asked: bool,
+    /// A modal verb stands before in the clause.
+    modal: bool,
     /// "Being" stands before the word.
     being: bool,
     /// The form of "be" before is "be", "been" or "being".
@@ -192,6 +211,7 @@ impl Builder {
                 self.boundary();
                 self.since_be = None;
                 self.asked = false;
+                self.modal = false;
             }
             TokenKind::Word => self.word(tokens, at),
             TokenKind::Number => {
@@ -239,8 +259,14 @@ impl Builder {
             self.bare = matches!(word, "be" | "been" | "being");
         }
         self.aimed |= TABLES.prepositions.contains_key(word);
+        let main = self.main_verb(tokens, at);
         self.asked |= matches!(word, "do" | "does" | "did");
-        if let Some((written, name)) = TABLES.prepositions.get_key_value(word) {
+        self.modal |= word == "@aux";
+        if let Some(key) = main {
+            self.bounded();
+            self.push(TABLES.canonical(key), word, "word", Voice::default());
+            self.bounded();
+        } else if let Some((written, name)) = TABLES.prepositions.get_key_value(word) {
             let verb = tokens.get(at + 1).is_some_and(|next| {
                 next.kind == TokenKind::Word
                     && (TABLES.verbs.contains(next.text.as_str()) || next.text == "checkif")
@@ -284,6 +310,19 @@ impl Builder {
             // "Is lost luggage covered": what follows "is" at the start belongs to the subject.
             let attributive = at == 1 && matches!(tokens[0].text.as_str(), "is" | "are");
             self.content(word, attributive);
+        }
+    }
+
+    /// "Have" and "do" where they are no auxiliaries: "who has a lawyer", "what does a nurse do".
+    fn main_verb(&self, tokens: &[Token], at: usize) -> Option<&'static str> {
+        match tokens[at].text.as_str() {
+            "have" | "has" | "had" | "having" => {
+                (!super::tense::is_perfect(tokens, at)).then_some("own")
+            }
+            "do" if self.asked || self.modal => Some("do"),
+            "done" | "doing" if at > 0 => Some("do"),
+            "do" | "does" | "did" if self.who => is_deed(tokens, at).then_some("do"),
+            _ => None,
         }
     }
 
@@ -418,17 +457,26 @@ impl Builder {
         base.len() < word.len() && !verb
     }
 
-    /// A preposition without a word behind it: "which chain do I bridge to" against "bridge from".
+    /// A preposition without a word behind it: "which chain do I bridge to" against "bridge from",
+    /// "what did Darwin write about" against "what did Darwin write".
     fn dangling(&mut self) {
-        use Relation::{Against, By, For, From, To, With};
-        let role = self.role.filter(|_| !self.filled);
-        if let Some(last) = self.atoms.last_mut().filter(|_| role == Some(Relation::In)) {
+        let Some(role) = self.role.filter(|_| !self.filled) else {
+            return;
+        };
+        if let Some(last) = self.atoms.last_mut().filter(|_| role == Relation::In) {
             last.open = true;
         }
-        if let Some(To | From | For | By | With | Against) = role {
+        // "Where does it run on" is "where does it run".
+        let placed = self.placed && role == Relation::In;
+        let early = matches!(role, Relation::In | Relation::Of | Relation::About);
+        let begins = early && self.atoms.is_empty();
+        if !(placed || begins || matches!(role, Relation::Plain | Relation::Than)) {
             self.role = None;
             let preposition = std::mem::take(&mut self.preposition);
-            let key = role.map_or("", Relation::name);
+            let key = match role {
+                Relation::In => place(preposition),
+                role => role.name(),
+            };
             self.push(key.to_owned(), preposition, "word", Voice::default());
         }
     }
@@ -458,6 +506,18 @@ fn names(token: &Token) -> bool {
     );
     let described = word.len() > 4 && (word.ends_with("ed") || word.ends_with("ly"));
     token.kind == TokenKind::Number || word == "@s" || ordered || described
+}
+
+/// "Who does the laundry": "do" with its object and without another verb.
+fn is_deed(tokens: &[Token], at: usize) -> bool {
+    let clause = tokens[at + 1..].iter();
+    let clause: Vec<&Token> = clause
+        .take_while(|token| token.kind != TokenKind::Break)
+        .collect();
+    let determined = |token: &Token| TABLES.determiners.contains(token.text.as_str());
+    let verb =
+        |pair: &[&Token]| !determined(pair[0]) && TABLES.is_verb(&TABLES.base(&pair[1].text));
+    clause.first().is_some_and(|first| determined(first)) && !clause.windows(2).any(verb)
 }
 
 /// What can stand before a finite verb: a question word, a pronoun or a noun.

@@ -2,171 +2,18 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::fmt;
 
 use super::Signature;
 use super::atoms::{Atom, Relation};
 use super::frame::{Asking, SentenceFrame};
+use super::mismatch::Mismatch;
 use super::order::{self, compounds, relations_agree, roles_agree};
 use super::tables::TABLES;
 use super::tense;
 
-/// Why two texts must not share an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mismatch {
-    /// A text is longer than the guard reads.
-    TooLong,
-    /// The texts have no word with content.
-    Empty,
-    /// Each text has a word that the other lacks.
-    Changed {
-        /// The class of the word in the first text, such as `number`.
-        class: &'static str,
-        /// The word of the first text.
-        one: String,
-        /// The word of the second text.
-        other: String,
-    },
-    /// One text has a word that the other lacks.
-    OnlyInOne {
-        /// The class of the word.
-        class: &'static str,
-        /// The word, in its base form.
-        word: String,
-    },
-    /// The words are equal and stand in different orders.
-    Order {
-        /// The word that comes first in the first text.
-        one: String,
-        /// The word that comes first in the second text.
-        other: String,
-    },
-    /// A word stands in different relations.
-    Relation {
-        /// The word of both texts.
-        word: String,
-        /// Its preposition in the first text.
-        one: &'static str,
-        /// Its preposition in the second text.
-        other: &'static str,
-    },
-    /// The active voice against the passive voice.
-    Voice {
-        /// The verb of both texts.
-        word: String,
-    },
-    /// The texts ask in different ways.
-    Question {
-        /// The question of the first text.
-        one: &'static str,
-        /// The question of the second text.
-        other: &'static str,
-    },
-    /// "can" against "should", or the future against the present.
-    Modality {
-        /// The modal verbs of the first text.
-        one: String,
-        /// The modal verbs of the second text.
-        other: String,
-    },
-    /// The past against the present.
-    Tense,
-    /// One certain thing against several.
-    Number {
-        /// The word of the first text.
-        one: String,
-        /// The word of the second text.
-        other: String,
-    },
-    /// Different persons, or persons in different roles.
-    Person {
-        /// Persons of the first text.
-        one: String,
-        /// Persons of the second text.
-        other: String,
-    },
-}
-
-impl Mismatch {
-    /// The kind of the difference, from a closed set and without a word of either text.
-    #[must_use]
-    pub const fn class(&self) -> &'static str {
-        match self {
-            Self::TooLong => "too_long",
-            Self::Empty => "empty",
-            Self::Changed { class, .. } | Self::OnlyInOne { class, .. } => class,
-            Self::Order { .. } => "order",
-            Self::Relation { .. } => "relation",
-            Self::Voice { .. } => "voice",
-            Self::Question { .. } => "question",
-            Self::Modality { .. } => "modality",
-            Self::Tense => "tense",
-            Self::Number { .. } => "plural",
-            Self::Person { .. } => "person",
-        }
-    }
-
-    /// The difference as seen from the other text.
-    pub(super) fn mirrored(self) -> Self {
-        match self {
-            Self::Changed { class, one, other } => Self::Changed {
-                class,
-                one: other,
-                other: one,
-            },
-            Self::Order { one, other } => Self::Order {
-                one: other,
-                other: one,
-            },
-            Self::Number { one, other } => Self::Number {
-                one: other,
-                other: one,
-            },
-            Self::Relation { word, one, other } => Self::Relation {
-                word,
-                one: other,
-                other: one,
-            },
-            same @ (Self::TooLong
-            | Self::Empty
-            | Self::OnlyInOne { .. }
-            | Self::Voice { .. }
-            | Self::Question { .. }
-            | Self::Modality { .. }
-            | Self::Tense
-            | Self::Person { .. }) => same,
-        }
-    }
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLong => f.write_str("text too long to compare"),
-            Self::Empty => f.write_str("no words to compare"),
-            Self::Changed { class, one, other } => {
-                write!(f, "{class} \"{one}\" against \"{other}\"")
-            }
-            Self::OnlyInOne { class, word } => write!(f, "{class} \"{word}\" in one text only"),
-            Self::Order { one, other } => write!(f, "order of \"{one}\" and \"{other}\""),
-            Self::Relation { word, one, other } => {
-                write!(f, "\"{word}\" after \"{one}\" against \"{other}\"")
-            }
-            Self::Voice { word } => write!(f, "active against passive \"{word}\""),
-            Self::Question { one, other } => write!(f, "question \"{one}\" against \"{other}\""),
-            Self::Modality { one, other } => write!(f, "modality \"{one}\" against \"{other}\""),
-            Self::Tense => f.write_str("past against present"),
-            Self::Number { one, other } => {
-                write!(f, "one or several: \"{one}\" against \"{other}\"")
-            }
-            Self::Person { one, other } => write!(f, "person \"{one}\" against \"{other}\""),
-        }
-    }
-}
-
 /// The first difference between two frames.
 pub(super) fn frames(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
-    if !asks_agree(one.ask, other.ask) {
+    if !asks_agree(one, other) {
         return Some(Mismatch::Question {
             one: one.ask.name(),
             other: other.ask.name(),
@@ -232,12 +79,13 @@ pub(super) fn offers_a_choice(atoms: &[Atom]) -> bool {
     choice && atoms.iter().any(|atom| atom.class == "superlative")
 }
 
-fn asks_agree(one: Asking, other: Asking) -> bool {
-    one == other
-        || matches!(
-            (one, other),
-            (Asking::Nothing, Asking::What) | (Asking::What, Asking::Nothing)
-        )
+/// "The ETH price" asks what it is, but "I have diabetes" and "the app is a game" ask nothing.
+fn asks_agree(one: &SentenceFrame, other: &SentenceFrame) -> bool {
+    let bare = |frame: &SentenceFrame| {
+        frame.ask == Asking::Nothing && frame.persons.is_empty() && !frame.present
+    };
+    let what = |frame: &SentenceFrame| frame.ask == Asking::What;
+    one.ask == other.ask || bare(one) && what(other) || what(one) && bare(other)
 }
 
 fn said(words: &[&str]) -> String {
@@ -261,6 +109,22 @@ fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
     if done && open(one) && open(other) {
         return separate(&one.persons, &other.persons);
     }
+    // "Can she call me" is not "can she call you".
+    let both = one.done_to && other.done_to && one.persons != other.persons;
+    if both {
+        return separate(&one.persons, &other.persons);
+    }
+    if one.acts_on(other) || other.acts_on(one) {
+        return separate(&one.acts, &other.acts);
+    }
+    let addressed = one.is_addressed().zip(other.is_addressed());
+    if addressed.is_some_and(|(one, other)| one != other) {
+        let subject = |frame: &SentenceFrame| frame.subject.clone().unwrap_or_default();
+        return Some(Mismatch::Person {
+            one: subject(one),
+            other: subject(other),
+        });
+    }
     if one.others != other.others {
         return separate(&one.others, &other.others);
     }
@@ -268,7 +132,13 @@ fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
     let alone = |frame: &SentenceFrame| {
         let addressed = matches!(
             frame.ask,
-            Asking::YesNo | Asking::What | Asking::Who | Asking::When | Asking::Where | Asking::Why
+            Asking::YesNo
+                | Asking::What
+                | Asking::Who
+                | Asking::Whose
+                | Asking::When
+                | Asking::Where
+                | Asking::Why
         );
         addressed && frame.modals.is_empty() && !frame.persons.is_empty()
     };
@@ -338,7 +208,9 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         a.passive == b.passive && !agent && !turned_over.contains(&a.key.as_str())
     });
     let changes = |atoms: &[Atom]| {
-        atoms.iter().any(|atom| TRANSFORMS.contains(&&*atom.key))
+        atoms
+            .iter()
+            .any(|atom| TABLES.transforms.contains(&atom.key))
             && atoms.iter().any(|atom| atom.role == Relation::To)
     };
     let transforms = changes(one) && changes(other);
@@ -355,6 +227,10 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         add && (count(Relation::To) == 0 || count(Relation::In) == 0)
     });
     order::changed(one, other, &pairs).or_else(|| {
+        let apart = |&&(a, b): &&(usize, usize)| order::shows_or_holds(one, a, &other[b]);
+        if let Some(&(a, b)) = pairs.iter().find(apart) {
+            return Some(relation(&one[a], &other[b]));
+        }
         let pairs = || pairs.iter().map(|&(a, b)| (&one[a], &other[b]));
         let agree = |a, b| {
             roles_agree(a, b)
@@ -371,12 +247,21 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         pairs()
             .find(|(a, b)| !agree(a, b))
             .or(exchanged)
-            .map(|(a, b)| Mismatch::Relation {
-                word: a.shown.clone(),
-                one: a.role.name(),
-                other: b.role.name(),
-            })
+            .map(|(a, b)| relation(a, b))
     })
+}
+
+/// One word behind two prepositions, as they were written where both are of one role.
+fn relation(a: &Atom, b: &Atom) -> Mismatch {
+    let named = |atom: &Atom| match atom.role {
+        Relation::In if a.role == b.role => atom.preposition,
+        role => role.name(),
+    };
+    Mismatch::Relation {
+        word: a.shown.clone(),
+        one: named(a),
+        other: named(b),
+    }
 }
 
 /// "And" in one text where the other has "or".
@@ -409,9 +294,6 @@ fn joints(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Mism
     }
     None
 }
-
-/// Verbs of which "from X to Y" and "X to Y" say the same.
-const TRANSFORMS: [&str; 5] = ["convert", "translate", "upgrad", "downgrad", "migrate"];
 
 /// "Swap ETH for USDC" and "swap ETH to USDC".
 fn targets_agree(a: &Atom, b: &Atom) -> bool {
@@ -482,9 +364,20 @@ fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<T
         role = Relation::For;
         agent = in_role(&passive.atoms, role);
     }
-    // "How are prices determined on Uniswap" and "how does Uniswap determine prices".
-    let hosts = active.frame.ask == Asking::How
-        || active.frame.ask == Asking::YesNo && HOSTED.contains(&&*verb.key);
+    // "How are prices determined on Uniswap" and "how does Uniswap determine prices". Chicago steals no
+    // cars that are stolen there.
+    let program =
+        |atom: &Atom| matches!(atom.class, "protocol" | "chain" | "software" | "language");
+    let mut places = passive
+        .atoms
+        .iter()
+        .filter(|atom| atom.role == Relation::In);
+    let hosted = HOSTED.contains(&&*verb.key);
+    let hosts = match active.frame.ask {
+        Asking::How => hosted || places.all(program),
+        Asking::YesNo => hosted,
+        _ => false,
+    };
     if agent.is_empty()
         && hosts
         && !subject.is_empty()
@@ -531,25 +424,44 @@ fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<T
     (unsaid && asks && generic).then_some(Turn::WithoutAgent)
 }
 
-/// Pairs of equal atoms in order, and what remains on each side.
+/// Pairs of equal atoms in order, and what remains on each side. Of a key that occurs several times, equal
+/// words are paired first: "an int to an Integer" is not "an Integer to an int".
 fn aligned<'a>(
     one: &'a [Atom],
     other: &'a [Atom],
 ) -> (Vec<(usize, usize)>, Vec<&'a Atom>, Vec<&'a Atom>) {
     let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, atom) in other.iter().enumerate().rev() {
+    for (at, atom) in other.iter().enumerate() {
         places.entry(&atom.key).or_default().push(at);
     }
-    let (mut pairs, mut left) = (Vec::new(), Vec::new());
-    let mut used = vec![false; other.len()];
+    let mut pairs = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    let word = |atom: &Atom| TABLES.base(&atom.shown);
     for (at, atom) in one.iter().enumerate() {
-        match places.get_mut(atom.key.as_str()).and_then(Vec::pop) {
-            Some(place) => {
-                used[place] = true;
-                pairs.push((at, place));
-            }
-            None => left.push(atom),
+        let found = places.get_mut(atom.key.as_str());
+        let equal = found.and_then(|found| {
+            let several = found.len() > 1;
+            let equal = |place: &usize| !several || word(&other[*place]) == word(atom);
+            let at = found.iter().position(equal)?;
+            Some(found.remove(at))
+        });
+        match equal {
+            Some(place) => pairs.push((at, place)),
+            None => open.push(at),
         }
+    }
+    let mut left = Vec::new();
+    for at in open {
+        let found = places.get_mut(one[at].key.as_str());
+        match found.filter(|found| !found.is_empty()) {
+            Some(found) => pairs.push((at, found.remove(0))),
+            None => left.push(&one[at]),
+        }
+    }
+    pairs.sort_unstable();
+    let mut used = vec![false; other.len()];
+    for &(_, place) in &pairs {
+        used[place] = true;
     }
     let right = other
         .iter()
@@ -565,13 +477,6 @@ fn unmatched(left: &[&Atom], right: &[&Atom]) -> Option<Mismatch> {
         let b = right.iter().find(|b| b.class == a.class)?;
         Some((a, b))
     });
-    let weak = |atoms: &[&Atom]| {
-        let known = |atom: &&Atom| atom.class != "code" && TABLES.weak.contains(atom.key.as_str());
-        atoms.iter().all(known)
-    };
-    if left.is_empty() && weak(right) || right.is_empty() && weak(left) {
-        return None;
-    }
     let any = left.first().zip(right.first());
     if let Some((a, b)) = same_class.or(any) {
         return Some(Mismatch::Changed {

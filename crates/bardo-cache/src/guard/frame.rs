@@ -1,5 +1,6 @@
 //! The frame of a text: the kind of question, modality, tense and persons.
 
+use super::atoms::CONJUNCTIONS;
 use super::scan::{Token, TokenKind};
 use super::tables::TABLES;
 
@@ -16,6 +17,7 @@ pub(super) enum Asking {
     When,
     Where,
     Who,
+    Whose,
     HowMany,
     HowMuch,
     HowLong,
@@ -33,6 +35,7 @@ impl Asking {
             Self::When => "when",
             Self::Where => "where",
             Self::Who => "who",
+            Self::Whose => "whose",
             Self::HowMany => "how many",
             Self::HowMuch => "how much",
             Self::HowLong => "how long",
@@ -47,7 +50,8 @@ impl Asking {
             "@why" | "why" => Self::Why,
             "@when" => Self::When,
             "@where" | "where" => Self::Where,
-            "@who" | "who" | "whom" | "whose" => Self::Who,
+            "@who" | "who" | "whom" => Self::Who,
+            "whose" => Self::Whose,
             "@howmany" => Self::HowMany,
             "@howmuch" => Self::HowMuch,
             "@howlong" => Self::HowLong,
@@ -65,6 +69,9 @@ pub(super) struct SentenceFrame {
     pub(super) modals: Vec<&'static str>,
     pub(super) past: bool,
     pub(super) present: bool,
+    /// Whether the first auxiliary, at the start or behind the question word, tells the past: "did" in "why
+    /// did you delete what is in it".
+    pub(super) opens_past: Option<bool>,
     /// A time that is over is named: "yesterday".
     pub(super) over: bool,
     /// "What time", "what day" or "what year"; none for "when". "How many days" for "how long".
@@ -79,6 +86,10 @@ pub(super) struct SentenceFrame {
     pub(super) indefinite: bool,
     /// Something is done to "me" or "you": "which users follow you".
     pub(super) done_to: bool,
+    /// Third persons that do something: "he" in "who did he kill".
+    pub(super) acts: Vec<&'static str>,
+    /// Third persons to whom something is done: "he" in "who killed him".
+    pub(super) objects: Vec<&'static str>,
     /// Owners: "my", "your" or "their".
     pub(super) owners: Vec<&'static str>,
     /// "he" and "she" in the order of their first place.
@@ -106,9 +117,11 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
             continue;
         }
         frame.auxiliary(word);
+        frame.opens_past = frame.opens_past.or_else(|| opens_past(&tokens, at));
         frame.past |= super::tense::is_perfect(&tokens, at);
         frame.person(word);
         frame.done_to |= is_object(&tokens, at);
+        frame.third(&tokens, at);
         frame.subject = frame.subject.or_else(|| subject(&tokens, at));
         if let Some(ask) = question(&tokens, at) {
             let weak = !asked
@@ -137,6 +150,20 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
     }
     frame.ease();
     (frame, found)
+}
+
+/// The tense of an auxiliary at the start or behind the question word.
+fn opens_past(tokens: &[Token], at: usize) -> Option<bool> {
+    let past = match tokens[at].text.as_str() {
+        "did" | "was" | "were" | "@was" => true,
+        "do" | "does" | "is" | "are" | "am" | "@is" => false,
+        _ => return None,
+    };
+    let begins = at.checked_sub(1).is_none_or(|before| {
+        let before = &tokens[before];
+        before.text == "when" || Asking::of(&before.text).is_some()
+    });
+    begins.then_some(past)
 }
 
 /// The pronoun behind an auxiliary. "How to be paid" says nothing of who is paid, as "how am I paid".
@@ -193,20 +220,38 @@ pub(super) fn is_auxiliary(word: &str) -> bool {
 
 /// "You", "me" or "us" behind a verb.
 fn is_object(tokens: &[Token], at: usize) -> bool {
+    matches!(tokens[at].text.as_str(), "you" | "me" | "us") && is_behind_verb(tokens, at)
+}
+
+fn is_behind_verb(tokens: &[Token], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|before| &tokens[before]) else {
         return false;
     };
     let word = before.text.as_str();
-    matches!(tokens[at].text.as_str(), "you" | "me" | "us")
-        && before.kind == TokenKind::Word
+    before.kind == TokenKind::Word
         && !is_auxiliary(word)
         && !word.starts_with('@')
         && !TABLES.prepositions.contains_key(word)
         && !TABLES.stop.contains(word)
+        && !CONJUNCTIONS.contains(&word)
         && !matches!(
             word,
-            "if" | "when" | "and" | "or" | "what" | "because" | "happenif"
+            "when" | "and" | "or" | "what" | "happenif" | "not" | "how" | "why" | "where"
         )
+}
+
+/// "Her" that owns nothing: "who loves her", but not "who loves her son".
+fn is_alone(tokens: &[Token], at: usize) -> bool {
+    tokens.get(at + 1).is_none_or(|next| {
+        let word = next.text.as_str();
+        next.kind == TokenKind::Break
+            || word.starts_with('@')
+            || TABLES.prepositions.contains_key(word)
+            || TABLES.determiners.contains(word)
+            || TABLES.stop.contains(word)
+            || CONJUNCTIONS.contains(&word)
+            || TABLES.classes.get(word) == Some(&"time")
+    })
 }
 
 fn modal(word: &str) -> Option<&'static str> {
@@ -272,6 +317,41 @@ impl SentenceFrame {
         }
     }
 
+    /// Notes whether a third person acts, or is one to whom something is done.
+    fn third(&mut self, tokens: &[Token], at: usize) {
+        match tokens[at].text.as_str() {
+            "he" => add(&mut self.acts, "he"),
+            "she" => add(&mut self.acts, "she"),
+            "they" => add(&mut self.acts, "they"),
+            "him" => add(&mut self.objects, "he"),
+            "her" if is_alone(tokens, at) => add(&mut self.objects, "she"),
+            "them" => add(&mut self.objects, "they"),
+            "it" if is_behind_verb(tokens, at) => add(&mut self.objects, "it"),
+            "it" => add(&mut self.acts, "it"),
+            _ => {}
+        }
+    }
+
+    /// Whether a third person only acts here, and something is only done to it in the other frame.
+    pub(super) fn acts_on(&self, other: &Self) -> bool {
+        let only = |person: &&str, one: &[&str], other: &[&str]| {
+            one.contains(person) && !other.contains(person)
+        };
+        let acts = |person: &&&str| only(person, &self.acts, &self.objects);
+        let done = |person: &&str| only(person, &other.objects, &other.acts);
+        self.acts.iter().filter(acts).any(done)
+    }
+
+    /// Whether the pronoun behind the first auxiliary is the first or second person.
+    pub(super) fn is_addressed(&self) -> Option<bool> {
+        let subject = self.subject.as_deref()?;
+        match subject {
+            "i" | "you" | "we" => Some(true),
+            "he" | "she" | "it" | "they" => Some(false),
+            _ => None,
+        }
+    }
+
     /// Leaves out what does not separate questions of this kind.
     fn ease(&mut self) {
         let eased: &[&str] = match self.ask {
@@ -283,6 +363,7 @@ impl SentenceFrame {
             | Asking::When
             | Asking::Where
             | Asking::Who
+            | Asking::Whose
             | Asking::HowMany
             | Asking::HowMuch
             | Asking::HowLong

@@ -1,7 +1,7 @@
 //! The order of words, and which of them may move without another meaning.
 
-use super::atoms::{Atom, CONJUNCTIONS, Relation};
-use super::compare::Mismatch;
+use super::atoms::{Atom, CONJUNCTIONS, Relation, place};
+use super::mismatch::Mismatch;
 use super::tables::TABLES;
 
 /// The first two words that stand in another order, where the order says something.
@@ -107,10 +107,15 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), moved: WordMove) -> boo
                 apart && (behind || before)
             }
         };
-    let time = a.class == "time" && over.0.class != "time" && over.0.role == over.1.role;
+    // "The January sale" is not "the January profits".
+    let free = followed || !(a.modifier && b.modifier);
+    let time = free && a.class == "time" && over.0.class != "time" && over.0.role == over.1.role;
     let alone = a.joined.is_none() && b.joined.is_none() && over.0.joined.is_none();
-    let adverb = distance <= 3 && alone && is_movable(a) && !is_movable(over.0);
-    let superlative = a.class == "superlative"
+    // "A manual update" is not "updated manually".
+    let form = a.shown.ends_with("ly") == b.shown.ends_with("ly");
+    let adverb = free && form && distance <= 3 && alone && is_movable(a) && !is_movable(over.0);
+    let superlative = free
+        && a.class == "superlative"
         && over.0.class != "superlative"
         && a.role == b.role
         && over.0.role == over.1.role;
@@ -196,7 +201,7 @@ fn listed(atoms: &[Atom], first: usize, second: usize) -> bool {
             && !TABLES.is_verb(&atom.key)
     };
     let once = atoms.iter().filter(|atom| atom.joined.is_some()).count() == 1;
-    let ordered = |atom: &Atom| matches!(&*atom.key, "respectively" | "between" | "ratio" | "rate");
+    let ordered = |atom: &Atom| TABLES.ratios.contains(&atom.key);
     second == first + 1
         && b.joined == Some("and")
         && once
@@ -231,7 +236,16 @@ pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
     if a.class == "number" && (a.role == For) != (b.role == For) {
         return false;
     }
+    let hosted = matches!(
+        a.class,
+        "language" | "software" | "protocol" | "chain" | "time"
+    );
+    if (a.role, b.role) == (In, In) {
+        return hosted || place(a.preposition) == place(b.preposition);
+    }
     a.role == b.role
+        || matches!(a.class, "time" | "negation")
+            && matches!((a.role, b.role), (Plain, In) | (In, Plain))
         || matches!(a.class, "language" | "software")
             && matches!((a.role, b.role), (In, With) | (With, In))
         || a.key == "account" && matches!((a.role, b.role), (In, For) | (For, In))
@@ -239,38 +253,23 @@ pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
         || a.class == "time" && matches!((a.role, b.role), (For, Plain) | (Plain, For))
         || matches!(
             (a.role, b.role),
-            (Plain | Of | In, Plain | Of | In) | (Of, For) | (For, Of)
+            (Plain | Of, Plain | Of) | (Of, In) | (In, Of) | (Of, For) | (For, Of)
         )
 }
 
-/// Who acts: "customer cancellation" is no "cancellation of customers".
-const ACTORS: [&str; 25] = [
-    "user",
-    "customer",
-    "client",
-    "admin",
-    "bank",
-    "broker",
-    "seller",
-    "buyer",
-    "guest",
-    "memb",
-    "team",
-    "worker",
-    "child",
-    "government",
-    "police",
-    "consum",
-    "student",
-    "teach",
-    "parent",
-    "doctor",
-    "agent",
-    "analyst",
-    "expert",
-    "investor",
-    "manager",
-];
+/// "A picture of Paris" in one text and "a picture in Paris" in the other: what it shows, and where it
+/// is. "A cup of coffee" and "a coffee cup": what it holds, and what it is for.
+pub(super) fn shows_or_holds(one: &[Atom], a: usize, b: &Atom) -> bool {
+    use Relation::{For, In, Of};
+    let head = one[..a].iter().rfind(|atom| atom.chunk != one[a].chunk);
+    let Some(head) = head.filter(|head| !head.modifier && one[a].role == Of) else {
+        return false;
+    };
+    let shows = TABLES.depictions.contains(&head.key) && matches!(b.role, In | For);
+    let holds =
+        TABLES.containers.contains(&head.key) && (b.modifier && !one[a].modifier || b.role == For);
+    shows && !b.modifier || holds
+}
 
 /// "Withdraw ETH" and "ETH withdrawal": a verb before its object, and its noun behind it. Each text
 /// begins with the first of both words; the other is `span` words behind it.
@@ -300,5 +299,5 @@ fn nominalized(verbal: &[Atom], span: usize, nominal: &[Atom], reach: usize) -> 
         && !verb.passive
         && !noun.after_be
         && one_phrase(&verbal[1..=span])
-        && !ACTORS.contains(&&*nominal[0].key)
+        && !TABLES.actors.contains(&nominal[0].key)
 }

@@ -56,7 +56,12 @@ fn trailing(mut tokens: Vec<Token>) -> Vec<Token> {
 
 /// "Under which license is X published" is "which license is X published under".
 fn stranded(mut tokens: Vec<Token>) -> Vec<Token> {
-    let first = is_word(tokens.first(), &["under", "with", "from", "by"]);
+    let first = is_word(
+        tokens.first(),
+        &[
+            "under", "with", "from", "by", "in", "on", "of", "about", "for", "to",
+        ],
+    );
     let asks = is_word(tokens.get(1), &["which", "what"]);
     let end = clause_end(&tokens, 1.min(tokens.len()));
     let aux = tokens[..end.max(1).min(tokens.len())]
@@ -65,6 +70,14 @@ fn stranded(mut tokens: Vec<Token>) -> Vec<Token> {
     if first && asks && aux && end > 4 {
         let preposition = tokens.remove(0);
         tokens.insert(end - 1, preposition);
+    }
+    // "Which colors is it available in" are those that are available.
+    let open = is_word(tokens.first(), &["which", "what"]) && end > 2;
+    if open
+        && is_word(tokens.get(end - 2), &["available"])
+        && is_word(tokens.get(end - 1), &["in", "on"])
+    {
+        tokens.remove(end - 1);
     }
     tokens
 }

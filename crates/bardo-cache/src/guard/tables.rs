@@ -55,6 +55,16 @@ pub(super) struct Tables {
     pub(super) measures: HashSet<String>,
     /// Things of a program that "do" what they are for: "what does the flag do".
     pub(super) tools: HashSet<String>,
+    /// Who acts: "customer cancellation" is no "cancellation of customers".
+    pub(super) actors: HashSet<String>,
+    /// Words beside which the order of two things counts: "the ratio of A and B".
+    pub(super) ratios: HashSet<String>,
+    /// Verbs of which "from X to Y" and "X to Y" say the same.
+    pub(super) transforms: HashSet<String>,
+    /// Nouns that hold something: "a cup of coffee" is no "coffee cup".
+    pub(super) containers: HashSet<String>,
+    /// Nouns that show something: "a picture of Paris" is not "a picture in Paris".
+    pub(super) depictions: HashSet<String>,
     /// Papers and keys that are needed, and need nothing themselves.
     pub(super) papers: HashSet<String>,
     /// Nouns of a sum that is charged: "how much is the fee" is "what is the fee".
@@ -65,8 +75,6 @@ pub(super) struct Tables {
     pub(super) definite: HashSet<&'static str>,
     /// Nouns that are one thing in the singular and in the plural.
     pub(super) uncounted: HashSet<&'static str>,
-    /// Words that one text may have where the other has nothing instead.
-    pub(super) weak: HashSet<&'static str>,
     /// Words that keep their form although they look inflected.
     pub(super) fixed: HashSet<&'static str>,
     /// Words that follow "to" as verbs.
@@ -158,6 +166,11 @@ impl Tables {
         }
         tables.measures = tables.keys("measures");
         tables.tools = tables.keys("tools");
+        tables.actors = tables.keys("actors");
+        tables.ratios = tables.keys("ratios");
+        tables.transforms = tables.keys("transforms");
+        tables.containers = tables.keys("containers");
+        tables.depictions = tables.keys("depictions");
         tables.papers = tables.keys("papers");
         tables.durations = tables.keys("durations");
         tables.fees = tables.keys("fees");
@@ -235,7 +248,6 @@ impl Tables {
                     "determiners" => &mut self.determiners,
                     "stop" => &mut self.stop,
                     "soft" => &mut self.soft,
-                    "weak" => &mut self.weak,
                     "mild" => &mut self.mild,
                     "movable" => &mut self.movable,
                     "definite" => &mut self.definite,

@@ -10,7 +10,7 @@ const REACH: usize = 6;
 
 /// "Has" with a participle behind it tells the past: "has gold risen", "should I have paid".
 pub(super) fn is_perfect(tokens: &[Token], at: usize) -> bool {
-    if !matches!(tokens[at].text.as_str(), "have" | "has" | "having") {
+    if !matches!(tokens[at].text.as_str(), "have" | "has" | "had" | "having") {
         return false;
     }
     let words = tokens[at + 1..].iter().take(REACH);
@@ -23,7 +23,7 @@ fn is_participle(word: &str) -> bool {
         || TABLES.participles.contains(word)
         || matches!(
             word,
-            "come" | "become" | "run" | "cut" | "set" | "put" | "hit" | "read"
+            "come" | "become" | "run" | "cut" | "set" | "put" | "hit" | "read" | "had" | "been"
         )
 }
 
@@ -35,12 +35,23 @@ pub(super) fn differs(one: &SentenceFrame, other: &SentenceFrame) -> bool {
     // pay".
     let told = matches!(
         one.ask,
-        Asking::What | Asking::YesNo | Asking::Who | Asking::HowMany | Asking::Nothing
+        Asking::What
+            | Asking::YesNo
+            | Asking::Who
+            | Asking::Whose
+            | Asking::HowMany
+            | Asking::Nothing
     );
     let counts = told && one.ask == other.ask || !one.modals.is_empty();
     // "Show yesterday's sales" and "what were yesterday's sales".
     let untold = |frame: &SentenceFrame| frame.over && !frame.past && !frame.present;
     let counts = counts && !untold(one) && !untold(other);
+    let opens = |one: &SentenceFrame, other: &SentenceFrame| {
+        one.past && one.opens_past == Some(true) && other.opens_past == Some(false)
+    };
+    if opens(one, other) || opens(other, one) {
+        return true;
+    }
     past(one) && present(other) || present(one) && past(other) || counts && one.past != other.past
 }
 
@@ -55,6 +66,11 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &[Atom]) {
     let last = |pair: &[Atom]| {
         pair[0].key == "last" && matches!(&*pair[1].key, "hour" | "minut" | "day" | "weekend")
     };
+    // "It" in "how is it made" is "it" in "how do I make it".
+    if atoms.iter().any(|atom| atom.participle) {
+        frame.acts.clear();
+        frame.objects.clear();
+    }
     frame.over = atoms.iter().any(over) || atoms.windows(2).any(last);
     // "What is the number of users I added" counts what was added.
     let counted = frame.ask == Asking::HowMany && !frame.persons.is_empty();

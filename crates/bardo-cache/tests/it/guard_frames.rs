@@ -1,0 +1,104 @@
+//! Main verbs that look like auxiliaries, statements, subjects, objects, and tenses of clauses.
+
+use crate::guard_pairs::{join, separate};
+
+#[test]
+fn have_and_do_are_main_verbs_where_no_other_verb_is() {
+    separate(&[
+        ("Which users have managers?", "Which users are managers?"),
+        ("Who has a lawyer?", "Who is a lawyer?"),
+        ("Who had a dog?", "Who was a dog?"),
+        ("Can a child have a guardian?", "Can a child be a guardian?"),
+        ("Which cities have a harbor?", "Which cities are a harbor?"),
+        ("What does a nurse do?", "What is a nurse?"),
+        ("What can a nurse do?", "What can a nurse be?"),
+        ("What did Apple do in 2007?", "What was Apple in 2007?"),
+        ("What is the Fed doing?", "What is the Fed?"),
+        ("Who does the laundry?", "Who is the laundry?"),
+        ("Who did the audit?", "Who was the audit?"),
+    ]);
+    join(&[
+        ("Who has a lawyer?", "Who owns a lawyer?"),
+        ("What does a nurse do?", "What do nurses do?"),
+        ("Has gold risen this year?", "Did gold rise this year?"),
+        (
+            "How many bones does a human have?",
+            "What is the number of bones in a human?",
+        ),
+    ]);
+}
+
+#[test]
+fn a_statement_asks_nothing() {
+    separate(&[
+        ("I have diabetes.", "What is diabetes?"),
+        ("I got a refund", "What is a refund?"),
+        ("I am a nurse.", "What is a nurse?"),
+        ("You are a bot.", "What is a bot?"),
+        ("We bought a house.", "What is a bought house?"),
+        ("The app is a game.", "What is the app of a game?"),
+    ]);
+    join(&[
+        ("ETH price", "What is the ETH price?"),
+        ("Definition of inflation", "What is inflation?"),
+        ("Show my orders", "What are my orders?"),
+    ]);
+}
+
+#[test]
+fn a_third_person_acts_or_is_acted_on() {
+    separate(&[
+        ("Who did he kill?", "Who killed him?"),
+        ("Who does she love?", "Who loves her?"),
+        ("Who does she live with?", "Who lives with her?"),
+        ("What does it eat?", "What eats it?"),
+        ("Who do they follow?", "Who follows them?"),
+        ("Does it need a visa?", "Do I need a visa?"),
+        ("Will it be late?", "Will I be late?"),
+        ("Can she call me?", "Can she call you?"),
+        ("Will Bob pay me?", "Will Bob pay you?"),
+        ("Whose lawyer is this?", "Who is this lawyer?"),
+        ("Whose car was sold?", "Who sold the car?"),
+    ]);
+    join(&[
+        ("How is it made?", "How do I make it?"),
+        ("How do I cancel it?", "How can I cancel it?"),
+        ("Can I cancel it?", "May I cancel it?"),
+    ]);
+}
+
+#[test]
+fn the_tense_of_the_main_clause_counts_beside_another_one() {
+    separate(&[
+        (
+            "Why did you delete what's in my cart?",
+            "Why do you delete what's in my cart?",
+        ),
+        (
+            "When did the store that is in Paris open?",
+            "When does the store that is in Paris open?",
+        ),
+        (
+            "How did the Fed decide what is enough?",
+            "How does the Fed decide what is enough?",
+        ),
+        (
+            "Where did the team that is in Rome play?",
+            "Where does the team that is in Rome play?",
+        ),
+        (
+            "Did the store that was in Paris open?",
+            "Does the store that was in Paris open?",
+        ),
+    ]);
+    join(&[
+        (
+            "Why did you delete what's in my cart?",
+            "For what reason did you delete what is in my cart?",
+        ),
+        (
+            "What was the all-time high of ETH?",
+            "What is the all-time high of ETH?",
+        ),
+    ]);
+}
