@@ -25,6 +25,7 @@ mod questions;
 mod recast;
 mod scan;
 mod settle;
+mod stems;
 mod tables;
 mod tense;
 mod tools;

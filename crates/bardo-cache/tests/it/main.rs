@@ -14,6 +14,7 @@ mod guard_neighbours;
 mod guard_pairs;
 mod guard_permissions;
 mod guard_recast;
+mod guard_words;
 mod isolation;
 mod keys;
 mod members;
