@@ -52,7 +52,7 @@ impl Token {
 /// The tokens of a text, in order.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::new();
-    let shouts = is_shouted(text);
+    let case = Case::of(text);
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         if first.is_whitespace() {
@@ -67,18 +67,44 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
             rest = after;
         } else {
             let end = chunk_end(rest);
-            chunk(&rest[..end], shouts, &mut found);
-            rest = &rest[end..];
+            let after = &rest[end..];
+            // "- 10 degrees" and "5 - 3": no break.
+            let signs = matches!(&rest[..end], "-" | "–")
+                && after.trim_start().starts_with(|c: char| c.is_ascii_digit());
+            if signs {
+                found.push(Token::new(TokenKind::Symbol, "-"));
+            } else {
+                chunk(&rest[..end], case, &mut found);
+            }
+            rest = after;
         }
     }
     found
 }
 
-/// Mostly capitals: then capitals say nothing.
-fn is_shouted(text: &str) -> bool {
-    let upper = text.chars().filter(|c| c.is_uppercase()).count();
-    let lower = text.chars().filter(|c| c.is_lowercase()).count();
-    upper > lower
+/// What capitals say in a text.
+#[derive(Clone, Copy)]
+enum Case {
+    /// They mark names.
+    Mixed,
+    /// Most letters are capitals, in fewer than four words: "US GDP".
+    Short,
+    /// Most letters are capitals, which say nothing.
+    Shouted,
+}
+
+impl Case {
+    fn of(text: &str) -> Self {
+        let upper = text.chars().filter(|c| c.is_uppercase()).count();
+        let lower = text.chars().filter(|c| c.is_lowercase()).count();
+        if upper <= lower {
+            Self::Mixed
+        } else if text.split_whitespace().count() < 4 {
+            Self::Short
+        } else {
+            Self::Shouted
+        }
+    }
 }
 
 fn closing(open: char) -> Option<char> {
@@ -144,7 +170,7 @@ const ENDING: &[char] = &[
 ];
 
 /// Reads one run of characters without white space.
-fn chunk(chunk: &str, shouts: bool, found: &mut Vec<Token>) {
+fn chunk(chunk: &str, case: Case, found: &mut Vec<Token>) {
     let body = chunk.trim_start_matches(OPENING);
     if body.len() < chunk.len() && chunk.starts_with(['(', '[', '{']) {
         push_break(found);
@@ -166,7 +192,7 @@ fn chunk(chunk: &str, shouts: bool, found: &mut Vec<Token>) {
         push_break(found);
         return;
     }
-    classify(core, shouts, found);
+    classify(core, case, found);
     if body.ends_with(',') {
         found.push(Token::new(TokenKind::Break, ","));
     } else if core.len() < body.len() {
@@ -174,7 +200,7 @@ fn chunk(chunk: &str, shouts: bool, found: &mut Vec<Token>) {
     }
 }
 
-fn classify(core: &str, shouts: bool, found: &mut Vec<Token>) {
+fn classify(core: &str, case: Case, found: &mut Vec<Token>) {
     let lower = core.to_lowercase();
     if core.contains("://") || lower.starts_with("www.") || is_mail(core) {
         found.push(Token::new(TokenKind::Url, core.trim_end_matches('/')));
@@ -190,15 +216,15 @@ fn classify(core: &str, shouts: bool, found: &mut Vec<Token>) {
         symbols(core, found);
     } else if let Some((left, right)) = core.split_once(['/', '—', '–', '|', '&']) {
         let sign = core[left.len()..].chars().next();
-        parts(left, shouts, found);
+        parts(left, case, found);
         if sign == Some('&') {
             found.push(Token::word("and"));
         }
         if !right.is_empty() {
-            classify(right.trim_start_matches(OPENING), shouts, found);
+            classify(right.trim_start_matches(OPENING), case, found);
         }
     } else {
-        parts(core, shouts, found);
+        parts(core, case, found);
     }
 }
 
@@ -211,7 +237,7 @@ fn symbols(core: &str, found: &mut Vec<Token>) {
 }
 
 /// Words with hyphens, dots or signs inside.
-fn parts(core: &str, shouts: bool, found: &mut Vec<Token>) {
+fn parts(core: &str, case: Case, found: &mut Vec<Token>) {
     if core.is_empty() {
         return;
     }
@@ -227,7 +253,10 @@ fn parts(core: &str, shouts: bool, found: &mut Vec<Token>) {
         found.push(Token::word(lower));
     } else if lower.contains('.') {
         if lower.split('.').all(|part| part.chars().count() <= 1) {
-            found.push(Token::word(lower.replace('.', "")));
+            let letters = lower.replace('.', "");
+            let name = letters != "am" && acronym(&letters.to_uppercase());
+            let mark = if name { "^" } else { "" };
+            found.push(Token::word(format!("{letters}{mark}")));
         } else if lower.split('.').all(|part| part.len() > 1) || lower.starts_with('.') {
             found.push(Token::new(TokenKind::Path, lower));
         } else {
@@ -237,9 +266,17 @@ fn parts(core: &str, shouts: bool, found: &mut Vec<Token>) {
         .chars()
         .all(|c| c.is_alphanumeric() || matches!(c, '\'' | '-'))
     {
-        for part in lower.split('-').filter(|part| !part.is_empty()) {
+        let written = core.replace('’', "'");
+        for part in written.split('-').filter(|part| !part.is_empty()) {
             let letter = core == "A" && found.last().is_some_and(|t| t.kind != TokenKind::Break);
-            if (acronym(core) || letter) && !shouts {
+            let name = match case {
+                Case::Mixed => acronym(part) || letter,
+                Case::Shouted => part == "US",
+                Case::Short => matches!(part, "US" | "IT" | "WHO"),
+            };
+            let name = name || is_country(part, found);
+            let part = &*part.to_lowercase();
+            if name {
                 found.push(Token::word(format!("{part}^")));
             } else if part.starts_with(|c: char| c.is_ascii_digit()) {
                 number::read(part, found);
@@ -264,6 +301,20 @@ fn acronym(core: &str) -> bool {
         core,
         "US" | "IT" | "WHO" | "AM" | "OR" | "AND" | "NOT" | "IN" | "IS" | "AS" | "ME"
     )
+}
+
+/// "Us" in small letters where no pronoun stands: "the us economy", "what is us inflation".
+fn is_country(part: &str, found: &[Token]) -> bool {
+    let before = found.last().filter(|last| last.kind == TokenKind::Word);
+    let Some(before) = before else {
+        return part == "us";
+    };
+    let leads = match before.text.as_str() {
+        "the" | "in" => true,
+        "is" | "are" | "was" | "were" | "does" | "did" => found.len() > 1,
+        _ => false,
+    };
+    part == "us" && leads
 }
 
 /// A word, cut where letters meet digits: "b12", "web3" and "ERC20" equal "b 12", "web 3", "erc 20".

@@ -152,3 +152,123 @@ fn an_inflected_word_is_read_as_the_word_it_comes_from() {
         ),
     ]);
 }
+
+#[test]
+fn a_name_of_letters_is_no_pronoun() {
+    separate(&[
+        ("What is U.S. inflation?", "What is inflation?"),
+        ("Is the U.S. economy growing?", "Is the economy growing?"),
+        ("Is the u.s. economy growing?", "Is the economy growing?"),
+        ("US GDP?", "GDP?"),
+        ("What is US-EU trade?", "What is EU trade?"),
+        ("What is us inflation?", "What is inflation?"),
+        ("is the us economy growing", "is the economy growing"),
+        ("WHY IS THE US GDP FALLING", "WHY IS THE GDP FALLING"),
+        ("IT SUPPORT", "SUPPORT"),
+        ("WHO GUIDELINES?", "guidelines?"),
+    ]);
+    join(&[
+        ("What is U.S. inflation?", "What is US inflation?"),
+        ("What is the U.S. GDP?", "What is the GDP of the USA?"),
+        ("Why did you charge us?", "Why did you charge me?"),
+        ("Is it open at 5 a.m.?", "Is it open at 5 am?"),
+    ]);
+}
+
+#[test]
+fn a_number_ends_where_another_begins() {
+    separate(&[
+        (
+            "Which laptops cost between one thousand and four thousand dollars?",
+            "Which laptops cost between two thousand and three thousand dollars?",
+        ),
+        (
+            "Which laptops cost between one hundred and five thousand dollars?",
+            "Which laptops cost one hundred and five thousand dollars?",
+        ),
+        (
+            "Which laptops cost from one thousand to four thousand dollars?",
+            "Which laptops cost from two thousand to three thousand dollars?",
+        ),
+        (
+            "Add one million and two million",
+            "Add one million and three million",
+        ),
+        ("Add one million and two million", "Add three million"),
+        ("What is a 3D tour?", "What is a 3-day tour?"),
+        ("What is a 2d game?", "What is a 2 day game?"),
+        ("What is 5G?", "What is 5 g?"),
+        ("Is 4G enough?", "Is 4 gram enough?"),
+        ("Is it warm at - 10 degrees?", "Is it warm at 10 degrees?"),
+        ("What is 5 - 3?", "What is 5, 3?"),
+    ]);
+    join(&[
+        (
+            "Which laptops cost between one thousand and four thousand dollars?",
+            "Which laptops cost between 1,000 and 4,000 dollars?",
+        ),
+        (
+            "Which laptops cost between one hundred and two hundred dollars?",
+            "Which laptops cost between 100 and 200 dollars?",
+        ),
+        ("Sell two hundred thousand shares", "Sell 200,000 shares"),
+        (
+            "Sell one million two hundred thousand and five shares",
+            "Sell 1,200,005 shares",
+        ),
+        ("Sell one hundred and five shares", "Sell 105 shares"),
+        ("What is a 3D printer?", "What is a 3d printer?"),
+        ("Keep data for 7d", "Keep data for 7 days"),
+        ("Eat 5 g of sugar", "Eat 5g of sugar"),
+    ]);
+}
+
+#[test]
+fn acts_that_only_sound_alike_stay_apart() {
+    separate(&[
+        (
+            "How do I take out a mortgage?",
+            "How do I get rid of a mortgage?",
+        ),
+        ("How do I take out insurance?", "How do I remove insurance?"),
+        (
+            "How do I make a test in Python?",
+            "How do I run a test in Python?",
+        ),
+        ("How do I make a check?", "How do I run a check?"),
+        ("Which plans provide an upgrade?", "Which plans upgrade?"),
+        ("Do test strips expire?", "Test strips expire"),
+        (
+            "What can I do with a law degree?",
+            "What should I do with a law degree?",
+        ),
+        (
+            "What can be done with old paint?",
+            "What should be done with old paint?",
+        ),
+        ("How long is a football game?", "How long is a soccer game?"),
+        (
+            "How much does a suit cost?",
+            "How much does a lawsuit cost?",
+        ),
+        ("How do I reset my tablet?", "How do I reset my pill?"),
+        ("Is there a flat fee?", "Is there an apartment fee?"),
+        ("What is light made of?", "What is a lamp made of?"),
+        ("Why does my tongue hurt?", "Why does my language hurt?"),
+    ]);
+    join(&[
+        ("How do I take out the trash?", "How do I remove the trash?"),
+        ("How do I run a test in Python?", "How do I test in Python?"),
+        ("How do I make a payment?", "How do I pay?"),
+        (
+            "What should I do if my card is lost?",
+            "What do I do if my card is lost?",
+        ),
+        (
+            "What to do if my card is lost?",
+            "What should I do if my card is lost?",
+        ),
+        ("How do I rent a flat?", "How do I rent an apartment?"),
+        ("How do I turn on the light?", "How do I turn on the lamp?"),
+    ]);
+}
