@@ -55,7 +55,7 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
             let kept = |atom: &Atom| {
                 frame.modals.is_empty() && atom.passive && matches!(&*atom.key, "store" | "save")
             };
-            atoms.retain(|atom| !matches!(&*atom.key, "locat" | "locate") && !kept(atom));
+            atoms.retain(|atom| atom.key != "locate" && !kept(atom));
         }
         Asking::HowLong => {
             if has(atoms, "tak") {
@@ -85,9 +85,11 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
     }
 }
 
+/// Verbs of a price that moves.
+const CHANGES: [&str; 5] = ["fall", "rise", "increase", "decrease", "crash"];
+
 /// What moves, over which time, and between which chains.
 fn moves(atoms: &mut Vec<Atom>) {
-    const CHANGES: [&str; 6] = ["fall", "rise", "increase", "decrease", "crash", "drop"];
     // "The ETH price fell" and "ETH fell".
     let priced = (1..atoms.len()).find(|&at| {
         let (token, price) = (&atoms[at - 1], &atoms[at]);
@@ -429,24 +431,28 @@ fn judged(atoms: &mut Vec<Atom>) {
     atoms.insert(0, predicate);
 }
 
+/// What is done to a setting.
+const SETS: [&str; 4] = ["modify", "update", "enable", "disable"];
+
+/// What a program lets its user set.
+const SETTINGS: [&str; 12] = [
+    "password",
+    "email",
+    "profil",
+    "alert",
+    "creditcard",
+    "languag",
+    "username",
+    "avatar",
+    "darkmod",
+    "2fa",
+    "subscribe",
+    "plan",
+];
+
 /// "Where do I turn on dark mode" and "how do I turn on dark mode": settings of a program are changed
 /// where they are.
 fn is_setting(frame: &SentenceFrame, atoms: &[Atom]) -> bool {
-    const SETS: [&str; 6] = ["modify", "update", "enable", "disable", "turnon", "turnoff"];
-    const SETTINGS: [&str; 12] = [
-        "password",
-        "email",
-        "profil",
-        "alert",
-        "creditcard",
-        "languag",
-        "usernam",
-        "avatar",
-        "darkmod",
-        "2fa",
-        "subscribe",
-        "plan",
-    ];
     let sets = atoms
         .first()
         .is_some_and(|first| SETS.contains(&&*first.key) && !first.passive);
@@ -474,3 +480,6 @@ fn entered(frame: &SentenceFrame, atoms: &mut Vec<Atom>) {
         atoms[visa + 1].preposition = "for";
     }
 }
+
+#[cfg(test)]
+mod tests;

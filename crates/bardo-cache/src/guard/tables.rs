@@ -81,7 +81,7 @@ pub(super) struct Tables {
     /// Nouns that say what their verb does: "restart" in "perform a restart".
     pub(super) nominal: HashSet<&'static str>,
     /// Words that judge what a question is about: "is it safe to".
-    pub(super) predicates: HashSet<&'static str>,
+    pub(super) predicates: HashSet<String>,
     /// Function words of other languages.
     pub(super) foreign: HashSet<&'static str>,
     /// Synonyms beside certain words only: the word, those words, and the canonical word.
@@ -163,6 +163,7 @@ impl Tables {
         }
         tables.measures = tables.keys("measures");
         tables.tools = tables.keys("tools");
+        tables.predicates = tables.keys("predicates");
         tables.papers = tables.keys("papers");
         tables.durations = tables.keys("durations");
         tables.fees = tables.keys("fees");
@@ -250,7 +251,6 @@ impl Tables {
                     "whole" => &mut self.whole,
                     "verbs" => &mut self.verbs,
                     "nominal" => &mut self.nominal,
-                    "predicates" => &mut self.predicates,
                     "foreign" => &mut self.foreign,
                     "separable" => &mut self.separable,
                     _ => return,
@@ -316,3 +316,6 @@ fn tense(from: &str, to: &[&str]) -> Option<&'static str> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests;
