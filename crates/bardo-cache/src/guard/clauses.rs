@@ -388,8 +388,7 @@ fn asked_for(mut tokens: Vec<Token>) -> Vec<Token> {
     if !is_word(tokens.first(), &["what", "which", "@what"]) {
         return tokens;
     }
-    let aux =
-        (2..tokens.len().min(REACH)).find(|&at| is_word(tokens.get(at), &["do", "does", "did"]));
+    let aux = (2..tokens.len().min(REACH)).find(|&at| is_word(tokens.get(at), &["do", "does"]));
     let Some(aux) = aux else {
         return tokens;
     };
@@ -398,8 +397,16 @@ fn asked_for(mut tokens: Vec<Token>) -> Vec<Token> {
             && !token.text.starts_with('@')
             && !TABLES.stop.contains(token.text.as_str())
     });
-    let person = is_word(tokens.get(aux + 1), &["i", "you", "we", "they", "people"])
-        && !is_word(tokens.get(aux), &["does"])
+    // "Which orders did I cancel" says who did, and what "I" need is what "you" need.
+    let requires = tokens
+        .get(aux + 2)
+        .is_some_and(|verb| TABLES.canonical(&verb.text) == "require");
+    let anyone: &[&str] = if requires {
+        &["i", "you", "we", "they", "people"]
+    } else {
+        &["you"]
+    };
+    let person = is_word(tokens.get(aux), &["do"]) && is_word(tokens.get(aux + 1), anyone)
         || is_word(tokens.get(aux), &["does"]) && is_word(tokens.get(aux + 1), &["it"]);
     let verb = tokens.get(aux + 2).filter(|verb| {
         verb.kind == TokenKind::Word
@@ -414,12 +421,7 @@ fn asked_for(mut tokens: Vec<Token>) -> Vec<Token> {
         None => format!("{}ed", verb.text),
     });
     if let Some(verb) = ended.filter(|_| plain && person && last) {
-        let be = if is_word(tokens.get(aux), &["did"]) {
-            "were"
-        } else {
-            "are"
-        };
-        tokens.splice(aux..aux + 3, words(&[be, &verb]));
+        tokens.splice(aux..aux + 3, words(&["are", &verb]));
     }
     tokens
 }

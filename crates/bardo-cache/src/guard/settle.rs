@@ -48,7 +48,13 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
             frame.ask = Asking::HowMuch;
             atoms.retain(|atom| atom.key != "amount");
         }
-        Asking::What if atoms.len() > 1 && atoms.last().is_some_and(|last| last.key == "mean") => {
+        // "What does X mean", but not "what is the mean".
+        Asking::What
+            if atoms.len() > 1
+                && atoms
+                    .last()
+                    .is_some_and(|last| last.key == "mean" && !last.after_be) =>
+        {
             atoms.pop();
         }
         Asking::Where => {
@@ -61,7 +67,7 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
             if has(atoms, "tak") {
                 frame.foretold();
             }
-            atoms.retain(|atom| !matches!(&*atom.key, "tak" | "require"));
+            lasting(frame, atoms);
             // "How long does it last" and "how long is it".
             atoms.pop_if(|atom| atom.key == "last");
         }
@@ -83,6 +89,26 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
         frame.ask = Asking::How;
         frame.present = true;
     }
+}
+
+/// Leaves out "take" and "need" of "how long does it take", which are not those of a person or of an
+/// object: "how long do I take antibiotics".
+fn lasting(frame: &SentenceFrame, atoms: &mut Vec<Atom>) {
+    let person = matches!(
+        frame.subject.as_deref(),
+        Some("i" | "you" | "we" | "he" | "she" | "they")
+    );
+    let object = |next: &Atom| {
+        next.role == Relation::Plain
+            && !TABLES.is_verb(&TABLES.base(&next.shown))
+            && !matches!(next.class, "time" | "number" | "negation")
+    };
+    let takes = |atom: &Atom| matches!(&*atom.key, "tak" | "require");
+    let said: Vec<bool> = (0..atoms.len())
+        .map(|at| takes(&atoms[at]) && (person || at > 0 && atoms.get(at + 1).is_some_and(object)))
+        .collect();
+    let mut said = said.into_iter();
+    atoms.retain(|atom| said.next().unwrap_or_default() || !takes(atom));
 }
 
 /// Verbs of a price that moves.

@@ -13,6 +13,7 @@ mod guard_near_misses;
 mod guard_neighbours;
 mod guard_pairs;
 mod guard_permissions;
+mod guard_persons;
 mod guard_recast;
 mod guard_words;
 mod isolation;
