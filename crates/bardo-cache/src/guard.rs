@@ -60,8 +60,9 @@ impl Signature {
         if text.len() > TEXT_BYTES_MAX {
             return Self::too_long();
         }
-        let tokens = scan::tokens(text);
+        let mut tokens = scan::tokens(text);
         if foreign(&tokens) {
+            scan::spelled(text, &mut tokens);
             return Self::verbatim(&tokens);
         }
         let tokens = words::rewritten(tokens);

@@ -1,6 +1,8 @@
 //! Cuts a text into tokens: words, numbers, literal spans, breaks.
 
+use super::frame::is_auxiliary;
 use super::number;
+use super::tables::TABLES;
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +51,40 @@ impl Token {
     }
 }
 
+/// Letters between two words of a text, at most.
+const REACH: usize = 96;
+
+/// Gives the words of a text their capitals back, but for those that begin a sentence.
+pub(super) fn spelled(text: &str, tokens: &mut [Token]) {
+    let mut rest = text;
+    let mut begins = true;
+    for token in tokens {
+        let found = (token.kind == TokenKind::Word)
+            .then(|| {
+                rest.char_indices()
+                    .take(REACH)
+                    .find(|(at, _)| same(&rest[*at..], &token.text))
+            })
+            .flatten();
+        if let Some((at, _)) = found {
+            let letters = token.text.chars().count();
+            let written: String = rest[at..].chars().take(letters).collect();
+            rest = rest[at..].split_at(written.len()).1;
+            if !begins {
+                token.text = written;
+            }
+        }
+        begins = token.kind == TokenKind::Break && token.text != ",";
+    }
+}
+
+/// Whether a text begins with a word, in small or capital letters.
+fn same(text: &str, word: &str) -> bool {
+    let letters = word.chars().count();
+    let start: String = text.chars().take(letters).collect();
+    start.to_lowercase() == word
+}
+
 /// The tokens of a text, in order.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::new();
@@ -79,7 +115,41 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
             rest = after;
         }
     }
+    for at in 0..found.len() {
+        if is_letter(&found, at) {
+            found[at].text.push('^');
+        }
+    }
     found
+}
+
+/// Whether "a" and "i" are letters: "hepatitis a", "Elizabeth I", "a type I error".
+fn is_letter(tokens: &[Token], at: usize) -> bool {
+    let word = |at: usize| {
+        let token = tokens.get(at).filter(|token| token.kind == TokenKind::Word);
+        token.map_or("", |token| token.text.as_str())
+    };
+    let before = at.checked_sub(1).map_or("", word);
+    let ends = tokens
+        .get(at + 1)
+        .is_none_or(|next| next.kind == TokenKind::Break);
+    let next = word(at + 1);
+    let verb = is_auxiliary(next) || TABLES.is_verb(&TABLES.base(next));
+    match word(at) {
+        "a" => ends || matches!(before, "hepatitis" | "vitamin" | "influenza"),
+        "i" if ends => {
+            let pronoun = matches!(before, "" | "than" | "as" | "and" | "or" | "but" | "not");
+            !pronoun && !is_auxiliary(before)
+        }
+        "i" => {
+            let kind = matches!(
+                before,
+                "type" | "phase" | "stage" | "class" | "grade" | "level"
+            );
+            kind && !next.is_empty() && !verb
+        }
+        _ => false,
+    }
 }
 
 /// What capitals say in a text.
@@ -248,7 +318,11 @@ fn parts(core: &str, case: Case, found: &mut Vec<Token>) {
     let lower = core.to_lowercase().replace('’', "'");
     let letters = lower.trim_start_matches('$');
     if letters.len() < lower.len() && letters.chars().all(char::is_alphanumeric) {
-        plain(letters, found);
+        if is_ticker(&letters.to_uppercase()) {
+            found.push(Token::word(format!("{letters}^")));
+        } else {
+            plain(letters, found);
+        }
     } else if is_special_name(&lower) {
         found.push(Token::word(lower));
     } else if lower.contains('.') {
@@ -270,7 +344,7 @@ fn parts(core: &str, case: Case, found: &mut Vec<Token>) {
         for part in written.split('-').filter(|part| !part.is_empty()) {
             let letter = core == "A" && found.last().is_some_and(|t| t.kind != TokenKind::Break);
             let name = match case {
-                Case::Mixed => acronym(part) || letter,
+                Case::Mixed => acronym(part) || is_ticker(part) || letter,
                 Case::Shouted => part == "US",
                 Case::Short => matches!(part, "US" | "IT" | "WHO"),
             };
@@ -315,6 +389,11 @@ fn is_country(part: &str, found: &[Token]) -> bool {
         _ => false,
     };
     part == "us" && leads
+}
+
+/// Capitals of a token that are a word in small letters.
+fn is_ticker(part: &str) -> bool {
+    matches!(part, "LINK" | "UNI" | "OP")
 }
 
 /// A word, cut where letters meet digits: "b12", "web3" and "ERC20" equal "b 12", "web 3", "erc 20".

@@ -272,3 +272,31 @@ fn acts_that_only_sound_alike_stay_apart() {
         ("How do I turn on the light?", "How do I turn on the lamp?"),
     ]);
 }
+
+#[test]
+fn a_letter_or_a_capital_that_says_something_counts() {
+    separate(&[
+        ("what is hepatitis a?", "What is hepatitis?"),
+        (
+            "Is the hepatitis a vaccine safe?",
+            "Is the hepatitis vaccine safe?",
+        ),
+        ("Who was Elizabeth I?", "Who was Elizabeth?"),
+        ("How do I send LINK?", "How do I send a link?"),
+        ("How do I buy $UNI?", "How do I buy a uni?"),
+        ("What is OP?", "What is an op?"),
+        ("What is a type I error?", "What is a type error?"),
+        ("How long is a phase I trial?", "How long is a phase trial?"),
+        ("Wie kann ich sie erreichen?", "Wie kann ich Sie erreichen?"),
+        ("Wann ist das essen?", "Wann ist das Essen?"),
+    ]);
+    join(&[
+        ("what is hepatitis a?", "What is hepatitis A?"),
+        ("LINK price", "$LINK price"),
+        ("Is he taller than I?", "Is he taller than me?"),
+        (
+            "Wie kann ich die Karte sperren?",
+            "wie kann ich die Karte sperren",
+        ),
+    ]);
+}
