@@ -17,6 +17,7 @@ mod attributes;
 mod clauses;
 mod compare;
 mod frame;
+mod letters;
 mod manner;
 mod number;
 mod order;
@@ -62,7 +63,7 @@ impl Signature {
         }
         let mut tokens = scan::tokens(text);
         if foreign(&tokens) {
-            scan::spelled(text, &mut tokens);
+            letters::spelled(text, &mut tokens);
             return Self::verbatim(&tokens);
         }
         let tokens = words::rewritten(tokens);

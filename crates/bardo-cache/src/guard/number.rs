@@ -196,7 +196,7 @@ pub(super) fn written<'a>(
     words: impl Iterator<Item = &'a str>,
     joins: bool,
 ) -> Option<(u64, usize)> {
-    let mut number = Written::default();
+    let mut number = WrittenNumber::default();
     for (at, word) in words.enumerate() {
         let follows = matches!(number.last, Step::Hundred | Step::Thousand);
         if word == "and" && joins && follows {
@@ -216,7 +216,7 @@ pub(super) fn written<'a>(
 
 /// A written number of which some words are read.
 #[derive(Default)]
-struct Written {
+struct WrittenNumber {
     total: u64,
     /// What is read since the last thousand, million or billion.
     current: u64,
@@ -238,7 +238,7 @@ enum Added {
     Another,
 }
 
-impl Written {
+impl WrittenNumber {
     /// Reads one more word; `None` for a number that is too large.
     fn add(&mut self, step: Step, value: u64, read: usize) -> Option<Added> {
         use Step::{Hundred, Start, Ten, Thousand, Unit};

@@ -1,8 +1,7 @@
 //! Cuts a text into tokens: words, numbers, literal spans, breaks.
 
-use super::frame::is_auxiliary;
+use super::letters::{LetterCase, acronym, is_country, is_letter, is_ticker};
 use super::number;
-use super::tables::TABLES;
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,44 +50,10 @@ impl Token {
     }
 }
 
-/// Letters between two words of a text, at most.
-const REACH: usize = 96;
-
-/// Gives the words of a text their capitals back, but for those that begin a sentence.
-pub(super) fn spelled(text: &str, tokens: &mut [Token]) {
-    let mut rest = text;
-    let mut begins = true;
-    for token in tokens {
-        let found = (token.kind == TokenKind::Word)
-            .then(|| {
-                rest.char_indices()
-                    .take(REACH)
-                    .find(|(at, _)| same(&rest[*at..], &token.text))
-            })
-            .flatten();
-        if let Some((at, _)) = found {
-            let letters = token.text.chars().count();
-            let written: String = rest[at..].chars().take(letters).collect();
-            rest = rest[at..].split_at(written.len()).1;
-            if !begins {
-                token.text = written;
-            }
-        }
-        begins = token.kind == TokenKind::Break && token.text != ",";
-    }
-}
-
-/// Whether a text begins with a word, in small or capital letters.
-fn same(text: &str, word: &str) -> bool {
-    let letters = word.chars().count();
-    let start: String = text.chars().take(letters).collect();
-    start.to_lowercase() == word
-}
-
 /// The tokens of a text, in order.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::new();
-    let case = Case::of(text);
+    let case = LetterCase::of(text);
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         if first.is_whitespace() {
@@ -121,60 +86,6 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
         }
     }
     found
-}
-
-/// Whether "a" and "i" are letters: "hepatitis a", "Elizabeth I", "a type I error".
-fn is_letter(tokens: &[Token], at: usize) -> bool {
-    let word = |at: usize| {
-        let token = tokens.get(at).filter(|token| token.kind == TokenKind::Word);
-        token.map_or("", |token| token.text.as_str())
-    };
-    let before = at.checked_sub(1).map_or("", word);
-    let ends = tokens
-        .get(at + 1)
-        .is_none_or(|next| next.kind == TokenKind::Break);
-    let next = word(at + 1);
-    let verb = is_auxiliary(next) || TABLES.is_verb(&TABLES.base(next));
-    match word(at) {
-        "a" => ends || matches!(before, "hepatitis" | "vitamin" | "influenza"),
-        "i" if ends => {
-            let pronoun = matches!(before, "" | "than" | "as" | "and" | "or" | "but" | "not");
-            !pronoun && !is_auxiliary(before)
-        }
-        "i" => {
-            let kind = matches!(
-                before,
-                "type" | "phase" | "stage" | "class" | "grade" | "level"
-            );
-            kind && !next.is_empty() && !verb
-        }
-        _ => false,
-    }
-}
-
-/// What capitals say in a text.
-#[derive(Clone, Copy)]
-enum Case {
-    /// They mark names.
-    Mixed,
-    /// Most letters are capitals, in fewer than four words: "US GDP".
-    Short,
-    /// Most letters are capitals, which say nothing.
-    Shouted,
-}
-
-impl Case {
-    fn of(text: &str) -> Self {
-        let upper = text.chars().filter(|c| c.is_uppercase()).count();
-        let lower = text.chars().filter(|c| c.is_lowercase()).count();
-        if upper <= lower {
-            Self::Mixed
-        } else if text.split_whitespace().count() < 4 {
-            Self::Short
-        } else {
-            Self::Shouted
-        }
-    }
 }
 
 fn closing(open: char) -> Option<char> {
@@ -240,7 +151,7 @@ const ENDING: &[char] = &[
 ];
 
 /// Reads one run of characters without white space.
-fn chunk(chunk: &str, case: Case, found: &mut Vec<Token>) {
+fn chunk(chunk: &str, case: LetterCase, found: &mut Vec<Token>) {
     let body = chunk.trim_start_matches(OPENING);
     if body.len() < chunk.len() && chunk.starts_with(['(', '[', '{']) {
         push_break(found);
@@ -270,7 +181,7 @@ fn chunk(chunk: &str, case: Case, found: &mut Vec<Token>) {
     }
 }
 
-fn classify(core: &str, case: Case, found: &mut Vec<Token>) {
+fn classify(core: &str, case: LetterCase, found: &mut Vec<Token>) {
     let lower = core.to_lowercase();
     if core.contains("://") || lower.starts_with("www.") || is_mail(core) {
         found.push(Token::new(TokenKind::Url, core.trim_end_matches('/')));
@@ -307,7 +218,7 @@ fn symbols(core: &str, found: &mut Vec<Token>) {
 }
 
 /// Words with hyphens, dots or signs inside.
-fn parts(core: &str, case: Case, found: &mut Vec<Token>) {
+fn parts(core: &str, case: LetterCase, found: &mut Vec<Token>) {
     if core.is_empty() {
         return;
     }
@@ -344,9 +255,9 @@ fn parts(core: &str, case: Case, found: &mut Vec<Token>) {
         for part in written.split('-').filter(|part| !part.is_empty()) {
             let letter = core == "A" && found.last().is_some_and(|t| t.kind != TokenKind::Break);
             let name = match case {
-                Case::Mixed => acronym(part) || is_ticker(part) || letter,
-                Case::Shouted => part == "US",
-                Case::Short => matches!(part, "US" | "IT" | "WHO"),
+                LetterCase::Mixed => acronym(part) || is_ticker(part) || letter,
+                LetterCase::Shouted => part == "US",
+                LetterCase::Short => matches!(part, "US" | "IT" | "WHO"),
             };
             let name = name || is_country(part, found);
             let part = &*part.to_lowercase();
@@ -367,33 +278,6 @@ fn parts(core: &str, case: Case, found: &mut Vec<Token>) {
 fn is_special_name(lower: &str) -> bool {
     let letters = lower.trim_end_matches(['+', '#']);
     letters.len() < lower.len() && letters.len() <= 4 && letters.chars().all(char::is_alphabetic)
-}
-
-/// Capitals that would be a function word in small letters.
-fn acronym(core: &str) -> bool {
-    matches!(
-        core,
-        "US" | "IT" | "WHO" | "AM" | "OR" | "AND" | "NOT" | "IN" | "IS" | "AS" | "ME"
-    )
-}
-
-/// "Us" in small letters where no pronoun stands: "the us economy", "what is us inflation".
-fn is_country(part: &str, found: &[Token]) -> bool {
-    let before = found.last().filter(|last| last.kind == TokenKind::Word);
-    let Some(before) = before else {
-        return part == "us";
-    };
-    let leads = match before.text.as_str() {
-        "the" | "in" => true,
-        "is" | "are" | "was" | "were" | "does" | "did" => found.len() > 1,
-        _ => false,
-    };
-    part == "us" && leads
-}
-
-/// Capitals of a token that are a word in small letters.
-fn is_ticker(part: &str) -> bool {
-    matches!(part, "LINK" | "UNI" | "OP")
 }
 
 /// A word, cut where letters meet digits: "b12", "web3" and "ERC20" equal "b 12", "web 3", "erc 20".
