@@ -17,6 +17,7 @@ mod attributes;
 mod clauses;
 mod compare;
 mod frame;
+mod letters;
 mod manner;
 mod mismatch;
 mod number;
@@ -26,6 +27,7 @@ mod questions;
 mod recast;
 mod scan;
 mod settle;
+mod stems;
 mod tables;
 mod tense;
 mod tools;
@@ -60,8 +62,9 @@ impl Signature {
         if text.len() > TEXT_BYTES_MAX {
             return Self::too_long();
         }
-        let tokens = scan::tokens(text);
+        let mut tokens = scan::tokens(text);
         if foreign(&tokens) {
+            letters::spelled(text, &mut tokens);
             return Self::verbatim(&tokens);
         }
         let tokens = words::rewritten(tokens);

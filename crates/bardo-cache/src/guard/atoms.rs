@@ -434,7 +434,7 @@ impl Builder {
                 || matches!(TABLES.classes.get(key.as_str()), Some(&("ticker" | "time")))
                 || matches!(
                     key.as_str(),
-                    "status" | "state" | "date" | "tim" | "valu" | "market"
+                    "status" | "state" | "dat" | "tim" | "valu" | "market"
                 )
         });
         match tokens[at].text.as_str() {

@@ -126,9 +126,14 @@ fn stated(mut tokens: Vec<Token>) -> Vec<Token> {
             tokens.splice(..search.len(), words(&["@where"]));
             tokens.push(Token::word("@is"));
         }
-    } else if one_clause && (question[..] == ["@what", "whatdo"] || fixed) && states(&tokens) {
+    } else if one_clause
+        && (matches!(question[..], ["@what", "whatdo" | "whatcan"]) || fixed)
+        && states(&tokens)
+    {
+        let may = question[..] == ["@what", "whatcan"];
         tokens.truncate(cut);
-        tokens.splice(..0, words(&["@what", "whatdo", "if"]));
+        let done = if may { "whatcan" } else { "whatdo" };
+        tokens.splice(..0, words(&["@what", done, "if"]));
         tokens.push(Token::word("@is"));
     }
     tokens
@@ -157,6 +162,7 @@ fn wanted(mut tokens: Vec<Token>) -> Vec<Token> {
 fn wished(mut tokens: Vec<Token>) -> Vec<Token> {
     let heads: &[&[&str]] = &[
         &["@what", "whatdo"],
+        &["@what", "whatcan"],
         &["@how", "do", "it"],
         &["@how", "do", "that"],
         &["@how", "do", "this"],
@@ -382,8 +388,7 @@ fn asked_for(mut tokens: Vec<Token>) -> Vec<Token> {
     if !is_word(tokens.first(), &["what", "which", "@what"]) {
         return tokens;
     }
-    let aux =
-        (2..tokens.len().min(REACH)).find(|&at| is_word(tokens.get(at), &["do", "does", "did"]));
+    let aux = (2..tokens.len().min(REACH)).find(|&at| is_word(tokens.get(at), &["do", "does"]));
     let Some(aux) = aux else {
         return tokens;
     };
@@ -392,8 +397,16 @@ fn asked_for(mut tokens: Vec<Token>) -> Vec<Token> {
             && !token.text.starts_with('@')
             && !TABLES.stop.contains(token.text.as_str())
     });
-    let person = is_word(tokens.get(aux + 1), &["i", "you", "we", "they", "people"])
-        && !is_word(tokens.get(aux), &["does"])
+    // "Which orders did I cancel" says who did, and what "I" need is what "you" need.
+    let requires = tokens
+        .get(aux + 2)
+        .is_some_and(|verb| TABLES.canonical(&verb.text) == "require");
+    let anyone: &[&str] = if requires {
+        &["i", "you", "we", "they", "people"]
+    } else {
+        &["you"]
+    };
+    let person = is_word(tokens.get(aux), &["do"]) && is_word(tokens.get(aux + 1), anyone)
         || is_word(tokens.get(aux), &["does"]) && is_word(tokens.get(aux + 1), &["it"]);
     let verb = tokens.get(aux + 2).filter(|verb| {
         verb.kind == TokenKind::Word
@@ -408,12 +421,7 @@ fn asked_for(mut tokens: Vec<Token>) -> Vec<Token> {
         None => format!("{}ed", verb.text),
     });
     if let Some(verb) = ended.filter(|_| plain && person && last) {
-        let be = if is_word(tokens.get(aux), &["did"]) {
-            "were"
-        } else {
-            "are"
-        };
-        tokens.splice(aux..aux + 3, words(&[be, &verb]));
+        tokens.splice(aux..aux + 3, words(&["are", &verb]));
     }
     tokens
 }
@@ -469,11 +477,10 @@ fn carried(tokens: Vec<Token>) -> Vec<Token> {
         if is_word(tokens.get(noun), &["a", "an", "the"]) {
             noun += 1;
         }
-        let carries = is_word(
-            tokens.get(at),
-            &["do", "perform", "make", "run", "give", "provide"],
-        ) && tokens.get(noun).is_some_and(|token| {
-            token.kind == TokenKind::Word && TABLES.nominal.contains(token.text.as_str())
+        let carries = tokens.get(noun).is_some_and(|token| {
+            token.kind == TokenKind::Word
+                && carries(&tokens[at].text, &token.text)
+                && (noun > at + 1 || !tokens[at].is_word("do"))
         });
         // "Keep the job running" and "how do I keep running" mean another thing.
         let repeats = is_word(tokens.first(), &["@why", "why"])
@@ -505,4 +512,55 @@ fn carried(tokens: Vec<Token>) -> Vec<Token> {
         }
     }
     found
+}
+
+/// Whether a verb with a noun behind it says what the noun alone says: to "run a test" is to test, and
+/// to "make a test" is not.
+fn carries(verb: &str, noun: &str) -> bool {
+    let named = match verb {
+        "do" | "perform" => true,
+        "run" => matches!(
+            noun,
+            "test"
+                | "search"
+                | "update"
+                | "upgrade"
+                | "check"
+                | "backup"
+                | "restore"
+                | "comparison"
+                | "calculation"
+                | "conversion"
+                | "migration"
+                | "installation"
+                | "deployment"
+        ),
+        "make" => matches!(
+            noun,
+            "payment"
+                | "purchase"
+                | "deposit"
+                | "withdrawal"
+                | "transfer"
+                | "donation"
+                | "comparison"
+                | "calculation"
+                | "conversion"
+                | "backup"
+                | "trade"
+                | "swap"
+                | "search"
+                | "cancellation"
+                | "summary"
+                | "description"
+                | "return"
+                | "update"
+        ),
+        "give" | "provide" => matches!(
+            noun,
+            "explanation" | "summary" | "description" | "comparison" | "review"
+        ),
+        _ => false,
+    };
+    named && TABLES.nominal.contains(noun)
 }

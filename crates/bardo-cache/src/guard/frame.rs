@@ -138,6 +138,11 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
 
         match modal(word) {
             Some(_) if is_month(&tokens, at) => found.push(Token::word("may-month")),
+            // "Do not have to pay" is no "must not pay".
+            Some("must") if denied(&found) => {
+                add(&mut frame.modals, "need not");
+                found.push(Token::word("@aux"));
+            }
             Some(modal) => {
                 add(&mut frame.modals, modal);
                 found.push(Token::word("@aux"));
@@ -264,6 +269,20 @@ fn modal(word: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether "not" ends the words before a modal, with one adverb between at most.
+fn denied(before: &[Token]) -> bool {
+    let mut last = before.iter().rev();
+    let adverb = |token: &&Token| {
+        matches!(
+            token.text.as_str(),
+            "always" | "really" | "actually" | "usually"
+        )
+    };
+    last.by_ref()
+        .find(|token| !adverb(token))
+        .is_some_and(|token| token.is_word("not"))
+}
+
 /// "May" behind a preposition or an article, or before a number: "in May", "the May report", "May 3".
 fn is_month(tokens: &[Token], at: usize) -> bool {
     let before = at.checked_sub(1).map_or("", |before| &tokens[before].text);
@@ -356,7 +375,7 @@ impl SentenceFrame {
     fn ease(&mut self) {
         let eased: &[&str] = match self.ask {
             Asking::Nothing | Asking::YesNo => &[],
-            Asking::How => &["can", "should", "must"],
+            Asking::How => &["can", "should", "must", "need not"],
             Asking::Why if self.persons.is_empty() => &[],
             Asking::Why => &["can"],
             Asking::What

@@ -41,6 +41,13 @@ pub(super) fn read(core: &str, found: &mut Vec<Token>) {
         return;
     }
     let plain = format!("{}{digits_end}", if leading_dot { "0." } else { "" });
+    if is_named(&plain, tail) {
+        found.push(Token::new(
+            TokenKind::Code,
+            format!("{signs}{body}").to_lowercase(),
+        ));
+        return;
+    }
     let sign = if negative { "-" } else { "" };
     let tail = capital_unit(tail).map_or_else(|| tail.to_lowercase(), str::to_owned);
     let (scale, rest) = scale(&tail);
@@ -66,6 +73,13 @@ fn structured(digits: &str, tail: &str) -> bool {
     let joined = tail.starts_with([':', '/', '-', '–', '^', '*', '+', '='])
         && tail.chars().nth(1).is_some_and(|c| c.is_ascii_digit());
     points > 1 || commas || joined
+}
+
+/// A letter behind digits that is no unit: "3D" has no days, and "5G" no grams.
+fn is_named(digits: &str, tail: &str) -> bool {
+    let letter = tail.split_once('-').map_or(tail, |(letter, _)| letter);
+    let dimensions = matches!(digits, "2" | "3") && letter == "d";
+    dimensions || matches!(letter, "D" | "G")
 }
 
 /// Thousands separators in their places.
@@ -176,45 +190,91 @@ pub(super) fn hundredth(canonical: &str) -> String {
     format!("{sign}{}", scaled(&format!("{head}.{tail}{fraction}"), 0))
 }
 
-/// Written numbers from the start of `words`: the value and how many words were read.
-pub(super) fn written<'a>(words: impl Iterator<Item = &'a str>) -> Option<(u64, usize)> {
-    let (mut total, mut current, mut read) = (0_u64, 0_u64, 0);
-    let mut last = Step::Start;
+/// Written numbers from the start of `words`: the value and how many words were read. "And" is a part
+/// of a number only where `joins` is set: "between one hundred and two hundred" has two.
+pub(super) fn written<'a>(
+    words: impl Iterator<Item = &'a str>,
+    joins: bool,
+) -> Option<(u64, usize)> {
+    let mut number = WrittenNumber::default();
     for (at, word) in words.enumerate() {
-        let step = match word {
-            "and" if matches!(last, Step::Hundred | Step::Thousand) => continue,
-            _ => step(word),
-        };
-        match (step, last) {
-            (
-                Some((Step::Unit, value)),
-                Step::Start | Step::Hundred | Step::Thousand | Step::Ten,
-            ) if !(last == Step::Ten && value > 9) => {
-                current += value;
-                last = Step::Unit;
-            }
-            (Some((Step::Ten, value)), Step::Start | Step::Hundred | Step::Thousand) => {
-                current += value;
-                last = Step::Ten;
-            }
-            (Some((Step::Hundred, _)), Step::Unit) if current < 100 => {
-                current *= 100;
-                last = Step::Hundred;
-            }
-            (Some((Step::Thousand, value)), Step::Unit | Step::Ten | Step::Hundred) => {
-                total = total.checked_add(current.checked_mul(value)?)?;
-                current = 0;
-                last = Step::Thousand;
-            }
-            _ => break,
+        let follows = matches!(number.last, Step::Hundred | Step::Thousand);
+        if word == "and" && joins && follows {
+            continue;
         }
-        read = at + 1;
+        let Some((step, value)) = step(word) else {
+            break;
+        };
+        match number.add(step, value, at + 1)? {
+            Added::Read => {}
+            Added::Ends => break,
+            Added::Another => return Some(number.scaled),
+        }
     }
-    (read > 0).then_some((total + current, read))
+    (number.read > 0).then_some((number.total + number.current, number.read))
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A written number of which some words are read.
+#[derive(Default)]
+struct WrittenNumber {
+    total: u64,
+    /// What is read since the last thousand, million or billion.
+    current: u64,
+    read: usize,
+    last: Step,
+    /// The last scale that was read: 100, 1,000 and so on.
+    scale: Option<u64>,
+    /// The value and the words up to that scale.
+    scaled: (u64, usize),
+}
+
+/// What a word is to the number before it.
+enum Added {
+    Read,
+    /// No part of the number.
+    Ends,
+    /// The scale of another number, which began behind the last scale: "one thousand and four
+    /// thousand".
+    Another,
+}
+
+impl WrittenNumber {
+    /// Reads one more word; `None` for a number that is too large.
+    fn add(&mut self, step: Step, value: u64, read: usize) -> Option<Added> {
+        use Step::{Hundred, Start, Ten, Thousand, Unit};
+        match (step, self.last) {
+            (Unit, Start | Hundred | Thousand) => self.current += value,
+            (Unit, Ten) if value <= 9 => self.current += value,
+            (Ten, Start | Hundred | Thousand) => self.current += value,
+            (Hundred, Unit) if self.current < 100 => self.current *= 100,
+            (Hundred | Thousand, Unit | Ten | Hundred) if self.is_another(value) => {
+                return Some(Added::Another);
+            }
+            (Thousand, Unit | Ten | Hundred) => {
+                self.total = self.total.checked_add(self.current.checked_mul(value)?)?;
+                self.current = 0;
+            }
+            _ => return Some(Added::Ends),
+        }
+        self.last = step;
+        self.read = read;
+        if matches!(step, Hundred | Thousand) {
+            self.scale = Some(value);
+            self.scaled = (self.total + self.current, read);
+        }
+        Some(Added::Read)
+    }
+
+    /// Whether a scale is not smaller than the one before; "two hundred thousand" has one number.
+    fn is_another(&self, value: u64) -> bool {
+        let hundreds = self.scale == Some(100) && value > 100;
+        !hundreds && self.scale.is_some_and(|scale| scale <= value)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Step {
+    #[default]
     Start,
     Unit,
     Ten,

@@ -101,15 +101,16 @@ fn legalized(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
-/// "Why does X not work" is "why is X out of order": "not" may stand before or behind X.
+/// "Why does not X work" is "why does X not work", which is out of order. "Not" of another place stays
+/// with its verb: "why do banks not trust people who work".
 fn out_of_order(mut tokens: Vec<Token>) -> Vec<Token> {
     if !is_word(tokens.first(), &["@why", "why"]) {
         return tokens;
     }
     let end = clause_end(&tokens, 1.min(tokens.len()));
     let (not, from) = match tokens.iter().take(4).position(|token| token.is_word("not")) {
-        Some(at) => (at, at + 1),
-        None => return tokens,
+        Some(at) if at > 0 && is_auxiliary(&tokens[at - 1]) => (at, at + 1),
+        _ => return tokens,
     };
     let end = if end <= not {
         clause_end(&tokens, from)
@@ -122,6 +123,7 @@ fn out_of_order(mut tokens: Vec<Token>) -> Vec<Token> {
         token.kind == TokenKind::Word
             && !super::frame::is_auxiliary(word)
             && !TABLES.prepositions.contains_key(word)
+            && !is_relative(word)
             && !matches!(word, "i" | "you" | "we" | "they" | "he" | "she" | "to")
     });
     let works = is_word(
@@ -146,6 +148,7 @@ fn out_of_order(mut tokens: Vec<Token>) -> Vec<Token> {
         && tokens[from..verb].iter().all(|token| {
             token.kind == TokenKind::Word
                 && !super::frame::is_auxiliary(&token.text)
+                && !is_relative(&token.text)
                 && !TABLES.prepositions.contains_key(token.text.as_str())
         })
     {
@@ -158,6 +161,15 @@ fn out_of_order(mut tokens: Vec<Token>) -> Vec<Token> {
         tokens.remove(not);
     }
     tokens
+}
+
+fn is_auxiliary(token: &Token) -> bool {
+    token.text == "@aux2" || super::frame::is_auxiliary(&token.text)
+}
+
+/// What begins a clause that says more of a noun.
+fn is_relative(word: &str) -> bool {
+    matches!(word, "who" | "that" | "which" | "whose" | "whom")
 }
 
 /// "Define entropy" is "what is entropy". "Define a variable" is done, not explained.

@@ -1,5 +1,6 @@
 //! Cuts a text into tokens: words, numbers, literal spans, breaks.
 
+use super::letters::{LetterCase, acronym, is_country, is_letter, is_ticker};
 use super::number;
 
 /// What a token is.
@@ -52,7 +53,7 @@ impl Token {
 /// The tokens of a text, in order.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::new();
-    let shouts = is_shouted(text);
+    let case = LetterCase::of(text);
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         if first.is_whitespace() {
@@ -67,18 +68,24 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
             rest = after;
         } else {
             let end = chunk_end(rest);
-            chunk(&rest[..end], shouts, &mut found);
-            rest = &rest[end..];
+            let after = &rest[end..];
+            // "- 10 degrees" and "5 - 3": no break.
+            let signs = matches!(&rest[..end], "-" | "–")
+                && after.trim_start().starts_with(|c: char| c.is_ascii_digit());
+            if signs {
+                found.push(Token::new(TokenKind::Symbol, "-"));
+            } else {
+                chunk(&rest[..end], case, &mut found);
+            }
+            rest = after;
+        }
+    }
+    for at in 0..found.len() {
+        if is_letter(&found, at) {
+            found[at].text.push('^');
         }
     }
     found
-}
-
-/// Mostly capitals: then capitals say nothing.
-fn is_shouted(text: &str) -> bool {
-    let upper = text.chars().filter(|c| c.is_uppercase()).count();
-    let lower = text.chars().filter(|c| c.is_lowercase()).count();
-    upper > lower
 }
 
 fn closing(open: char) -> Option<char> {
@@ -144,7 +151,7 @@ const ENDING: &[char] = &[
 ];
 
 /// Reads one run of characters without white space.
-fn chunk(chunk: &str, shouts: bool, found: &mut Vec<Token>) {
+fn chunk(chunk: &str, case: LetterCase, found: &mut Vec<Token>) {
     let body = chunk.trim_start_matches(OPENING);
     if body.len() < chunk.len() && chunk.starts_with(['(', '[', '{']) {
         push_break(found);
@@ -166,7 +173,7 @@ fn chunk(chunk: &str, shouts: bool, found: &mut Vec<Token>) {
         push_break(found);
         return;
     }
-    classify(core, shouts, found);
+    classify(core, case, found);
     if body.ends_with(',') {
         found.push(Token::new(TokenKind::Break, ","));
     } else if core.len() < body.len() {
@@ -174,7 +181,7 @@ fn chunk(chunk: &str, shouts: bool, found: &mut Vec<Token>) {
     }
 }
 
-fn classify(core: &str, shouts: bool, found: &mut Vec<Token>) {
+fn classify(core: &str, case: LetterCase, found: &mut Vec<Token>) {
     let lower = core.to_lowercase();
     if core.contains("://") || lower.starts_with("www.") || is_mail(core) {
         found.push(Token::new(TokenKind::Url, core.trim_end_matches('/')));
@@ -190,15 +197,15 @@ fn classify(core: &str, shouts: bool, found: &mut Vec<Token>) {
         symbols(core, found);
     } else if let Some((left, right)) = core.split_once(['/', '—', '–', '|', '&']) {
         let sign = core[left.len()..].chars().next();
-        parts(left, shouts, found);
+        parts(left, case, found);
         if sign == Some('&') {
             found.push(Token::word("and"));
         }
         if !right.is_empty() {
-            classify(right.trim_start_matches(OPENING), shouts, found);
+            classify(right.trim_start_matches(OPENING), case, found);
         }
     } else {
-        parts(core, shouts, found);
+        parts(core, case, found);
     }
 }
 
@@ -211,7 +218,7 @@ fn symbols(core: &str, found: &mut Vec<Token>) {
 }
 
 /// Words with hyphens, dots or signs inside.
-fn parts(core: &str, shouts: bool, found: &mut Vec<Token>) {
+fn parts(core: &str, case: LetterCase, found: &mut Vec<Token>) {
     if core.is_empty() {
         return;
     }
@@ -222,12 +229,19 @@ fn parts(core: &str, shouts: bool, found: &mut Vec<Token>) {
     let lower = core.to_lowercase().replace('’', "'");
     let letters = lower.trim_start_matches('$');
     if letters.len() < lower.len() && letters.chars().all(char::is_alphanumeric) {
-        plain(letters, found);
+        if is_ticker(&letters.to_uppercase()) {
+            found.push(Token::word(format!("{letters}^")));
+        } else {
+            plain(letters, found);
+        }
     } else if is_special_name(&lower) {
         found.push(Token::word(lower));
     } else if lower.contains('.') {
         if lower.split('.').all(|part| part.chars().count() <= 1) {
-            found.push(Token::word(lower.replace('.', "")));
+            let letters = lower.replace('.', "");
+            let name = letters != "am" && acronym(&letters.to_uppercase());
+            let mark = if name { "^" } else { "" };
+            found.push(Token::word(format!("{letters}{mark}")));
         } else if lower.split('.').all(|part| part.len() > 1) || lower.starts_with('.') {
             found.push(Token::new(TokenKind::Path, lower));
         } else {
@@ -237,9 +251,17 @@ fn parts(core: &str, shouts: bool, found: &mut Vec<Token>) {
         .chars()
         .all(|c| c.is_alphanumeric() || matches!(c, '\'' | '-'))
     {
-        for part in lower.split('-').filter(|part| !part.is_empty()) {
+        let written = core.replace('’', "'");
+        for part in written.split('-').filter(|part| !part.is_empty()) {
             let letter = core == "A" && found.last().is_some_and(|t| t.kind != TokenKind::Break);
-            if (acronym(core) || letter) && !shouts {
+            let name = match case {
+                LetterCase::Mixed => acronym(part) || is_ticker(part) || letter,
+                LetterCase::Shouted => part == "US",
+                LetterCase::Short => matches!(part, "US" | "IT" | "WHO"),
+            };
+            let name = name || is_country(part, found);
+            let part = &*part.to_lowercase();
+            if name {
                 found.push(Token::word(format!("{part}^")));
             } else if part.starts_with(|c: char| c.is_ascii_digit()) {
                 number::read(part, found);
@@ -256,14 +278,6 @@ fn parts(core: &str, shouts: bool, found: &mut Vec<Token>) {
 fn is_special_name(lower: &str) -> bool {
     let letters = lower.trim_end_matches(['+', '#']);
     letters.len() < lower.len() && letters.len() <= 4 && letters.chars().all(char::is_alphabetic)
-}
-
-/// Capitals that would be a function word in small letters.
-fn acronym(core: &str) -> bool {
-    matches!(
-        core,
-        "US" | "IT" | "WHO" | "AM" | "OR" | "AND" | "NOT" | "IN" | "IS" | "AS" | "ME"
-    )
 }
 
 /// A word, cut where letters meet digits: "b12", "web3" and "ERC20" equal "b 12", "web 3", "erc 20".

@@ -48,20 +48,26 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
             frame.ask = Asking::HowMuch;
             atoms.retain(|atom| atom.key != "amount");
         }
-        Asking::What if atoms.len() > 1 && atoms.last().is_some_and(|last| last.key == "mean") => {
+        // "What does X mean", but not "what is the mean".
+        Asking::What
+            if atoms.len() > 1
+                && atoms
+                    .last()
+                    .is_some_and(|last| last.key == "mean" && !last.after_be) =>
+        {
             atoms.pop();
         }
         Asking::Where => {
             let kept = |atom: &Atom| {
                 frame.modals.is_empty() && atom.passive && matches!(&*atom.key, "store" | "save")
             };
-            atoms.retain(|atom| !matches!(&*atom.key, "locat" | "locate") && !kept(atom));
+            atoms.retain(|atom| atom.key != "locate" && !kept(atom));
         }
         Asking::HowLong => {
             if has(atoms, "tak") {
                 frame.foretold();
             }
-            atoms.retain(|atom| !matches!(&*atom.key, "tak" | "require"));
+            lasting(frame, atoms);
             // "How long does it last" and "how long is it".
             atoms.pop_if(|atom| atom.key == "last");
         }
@@ -85,9 +91,31 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
     }
 }
 
+/// Leaves out "take" and "need" of "how long does it take", which are not those of a person or of an
+/// object: "how long do I take antibiotics".
+fn lasting(frame: &SentenceFrame, atoms: &mut Vec<Atom>) {
+    let person = matches!(
+        frame.subject.as_deref(),
+        Some("i" | "you" | "we" | "he" | "she" | "they")
+    );
+    let object = |next: &Atom| {
+        next.role == Relation::Plain
+            && !TABLES.is_verb(&TABLES.base(&next.shown))
+            && !matches!(next.class, "time" | "number" | "negation")
+    };
+    let takes = |atom: &Atom| matches!(&*atom.key, "tak" | "require");
+    let said: Vec<bool> = (0..atoms.len())
+        .map(|at| takes(&atoms[at]) && (person || at > 0 && atoms.get(at + 1).is_some_and(object)))
+        .collect();
+    let mut said = said.into_iter();
+    atoms.retain(|atom| said.next().unwrap_or_default() || !takes(atom));
+}
+
+/// Verbs of a price that moves.
+const CHANGES: [&str; 5] = ["fall", "rise", "increase", "decrease", "crash"];
+
 /// What moves, over which time, and between which chains.
 fn moves(atoms: &mut Vec<Atom>) {
-    const CHANGES: [&str; 6] = ["fall", "rise", "increase", "decrease", "crash", "drop"];
     // "The ETH price fell" and "ETH fell".
     let priced = (1..atoms.len()).find(|&at| {
         let (token, price) = (&atoms[at - 1], &atoms[at]);
@@ -429,24 +457,28 @@ fn judged(atoms: &mut Vec<Atom>) {
     atoms.insert(0, predicate);
 }
 
+/// What is done to a setting.
+const SETS: [&str; 4] = ["modify", "update", "enable", "disable"];
+
+/// What a program lets its user set.
+const SETTINGS: [&str; 12] = [
+    "password",
+    "email",
+    "profil",
+    "alert",
+    "creditcard",
+    "languag",
+    "username",
+    "avatar",
+    "darkmod",
+    "2fa",
+    "subscribe",
+    "plan",
+];
+
 /// "Where do I turn on dark mode" and "how do I turn on dark mode": settings of a program are changed
 /// where they are.
 fn is_setting(frame: &SentenceFrame, atoms: &[Atom]) -> bool {
-    const SETS: [&str; 6] = ["modify", "update", "enable", "disable", "turnon", "turnoff"];
-    const SETTINGS: [&str; 12] = [
-        "password",
-        "email",
-        "profil",
-        "alert",
-        "creditcard",
-        "languag",
-        "usernam",
-        "avatar",
-        "darkmod",
-        "2fa",
-        "subscribe",
-        "plan",
-    ];
     let sets = atoms
         .first()
         .is_some_and(|first| SETS.contains(&&*first.key) && !first.passive);
@@ -474,3 +506,6 @@ fn entered(frame: &SentenceFrame, atoms: &mut Vec<Atom>) {
         atoms[visa + 1].preposition = "for";
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -77,6 +77,11 @@ pub(super) struct Tables {
     pub(super) uncounted: HashSet<&'static str>,
     /// Words that keep their form although they look inflected.
     pub(super) fixed: HashSet<&'static str>,
+    /// Words that keep their final "e", which would be another word without it, and get it back
+    /// behind "-ing" and "-ed": "tape", not "tap".
+    pub(super) silent: HashSet<&'static str>,
+    /// Words that are never shortened, while "-ing" and "-ed" belong to the shorter word: "suite".
+    pub(super) whole: HashSet<&'static str>,
     /// Words that follow "to" as verbs.
     pub(super) verbs: HashSet<&'static str>,
     /// Base forms of `verbs`.
@@ -84,13 +89,13 @@ pub(super) struct Tables {
     /// Nouns that say what their verb does: "restart" in "perform a restart".
     pub(super) nominal: HashSet<&'static str>,
     /// Words that judge what a question is about: "is it safe to".
-    pub(super) predicates: HashSet<&'static str>,
+    pub(super) predicates: HashSet<String>,
     /// Function words of other languages.
     pub(super) foreign: HashSet<&'static str>,
     /// Synonyms beside certain words only: the word, those words, and the canonical word.
     contexts: HashMap<String, Vec<(Vec<String>, String)>>,
     /// American by British spellings, as starts of words, by their first byte.
-    spellings: HashMap<u8, Vec<(&'static str, &'static str)>>,
+    pub(super) spellings: HashMap<u8, Vec<(&'static str, &'static str)>>,
     /// Verbs whose particle can stand behind their object.
     pub(super) separable: HashSet<&'static str>,
     /// Unit of a number by its names.
@@ -171,6 +176,7 @@ impl Tables {
         tables.transforms = tables.keys("transforms");
         tables.containers = tables.keys("containers");
         tables.depictions = tables.keys("depictions");
+        tables.predicates = tables.keys("predicates");
         tables.papers = tables.keys("papers");
         tables.durations = tables.keys("durations");
         tables.fees = tables.keys("fees");
@@ -253,9 +259,10 @@ impl Tables {
                     "definite" => &mut self.definite,
                     "uncounted" => &mut self.uncounted,
                     "fixed" => &mut self.fixed,
+                    "silent" => &mut self.silent,
+                    "whole" => &mut self.whole,
                     "verbs" => &mut self.verbs,
                     "nominal" => &mut self.nominal,
-                    "predicates" => &mut self.predicates,
                     "foreign" => &mut self.foreign,
                     "separable" => &mut self.separable,
                     _ => return,
@@ -263,18 +270,6 @@ impl Tables {
                 set.extend(all.by_ref());
             }
         }
-    }
-
-    /// The base form of a word: singular, present, without an ending of inflection.
-    pub(super) fn base(&self, word: &str) -> String {
-        let word = &*self.american(word);
-        if let Some(base) = self.forms.get(word) {
-            return bare(base);
-        }
-        if self.fixed.contains(word) || word.len() < 4 || !word.is_ascii() {
-            return word.to_owned();
-        }
-        regular(word)
     }
 
     /// Whether a base form is that of a verb.
@@ -302,33 +297,6 @@ impl Tables {
             let rules = self.contexts.entry(self.canonical(word)).or_default();
             rules.push((beside.clone(), to.clone()));
         }
-    }
-
-    /// A word in American spelling.
-    fn american(&self, word: &str) -> String {
-        let first = word.bytes().next().unwrap_or_default();
-        for (british, american) in self.spellings.get(&first).into_iter().flatten() {
-            if let Some(rest) = word.strip_prefix(british) {
-                return format!("{american}{rest}");
-            }
-        }
-        let endings = [
-            ("isation", "ization"),
-            ("isations", "izations"),
-            ("ise", "ize"),
-            ("ises", "izes"),
-            ("ised", "ized"),
-            ("ising", "izing"),
-            ("yse", "yze"),
-            ("ysed", "yzed"),
-            ("ysing", "yzing"),
-        ];
-        for (british, american) in endings {
-            if let Some(stem) = word.strip_suffix(british).filter(|stem| stem.len() >= 4) {
-                return format!("{stem}{american}");
-            }
-        }
-        word.to_owned()
     }
 
     /// The word that stands for all synonyms of `word`.
@@ -361,57 +329,5 @@ fn tense(from: &str, to: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// Regular endings: plural, third person, past and progressive. Both "make" and "making" lose
-/// their "e", so that no list of verbs is needed.
-fn regular(word: &str) -> String {
-    let long = |stem: &str| stem.len() >= 3 && stem.contains(['a', 'e', 'i', 'o', 'u', 'y']);
-    if let Some(stem) = word.strip_suffix("ies")
-        && stem.len() >= 2
-    {
-        return format!("{stem}y");
-    }
-    if let Some(stem) = word.strip_suffix("ied")
-        && stem.len() >= 2
-    {
-        return format!("{stem}y");
-    }
-    if let Some(stem) = word.strip_suffix("ing").filter(|stem| long(stem)) {
-        return bare(stem);
-    }
-    if let Some(stem) = word
-        .strip_suffix("ed")
-        .filter(|stem| long(stem) && !stem.ends_with('e'))
-    {
-        return bare(stem);
-    }
-    if let Some(stem) = word.strip_suffix("es")
-        && ["s", "x", "z", "ch", "sh", "o"]
-            .iter()
-            .any(|end| stem.ends_with(end))
-        && stem.len() >= 2
-    {
-        return bare(stem);
-    }
-    if let Some(stem) = word.strip_suffix('s')
-        && !stem.ends_with(['s', 'u', 'i'])
-    {
-        return bare(stem);
-    }
-    bare(word)
-}
-
-/// A stem without its final "e" or its doubled consonant.
-fn bare(stem: &str) -> String {
-    let bytes = stem.as_bytes();
-    if bytes.len() > 3 && bytes.ends_with(b"e") {
-        return stem[..stem.len() - 1].to_owned();
-    }
-    if let [.., one, two] = bytes
-        && one == two
-        && bytes.len() > 3
-        && !matches!(one, b's' | b'e' | b'o')
-    {
-        return stem[..stem.len() - 1].to_owned();
-    }
-    stem.to_owned()
-}
+#[cfg(test)]
+mod tests;

@@ -105,7 +105,9 @@ fn numbers(tokens: &[Token]) -> Vec<Token> {
                 .take(16)
                 .take_while(|t| t.kind == TokenKind::Word)
                 .map(|t| t.text.as_str());
-            if let Some((value, read)) = number::written(first.into_iter().chain(words)) {
+            if let Some((value, read)) =
+                number::written(first.into_iter().chain(words), before != "between")
+            {
                 at = from + read - usize::from(first.is_some());
                 number = Some(value.to_string());
             }
