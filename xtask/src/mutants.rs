@@ -300,4 +300,40 @@ mod tests {
         let names: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.name.as_str()).collect();
         assert_eq!(names.len(), mutants.len());
     }
+
+    /// A test that moved would be missed only by the long checks, too.
+    #[test]
+    fn every_test_that_catches_a_fault_is_in_its_module() {
+        let workspace = Workspace::find().unwrap();
+        for mutant in list(&workspace).unwrap() {
+            let Catcher { package, test, .. } = &mutant.caught_by;
+            let parent = |folder: &str| workspace.root().join(folder).join(package);
+            let folder = ["crates", ""]
+                .map(parent)
+                .into_iter()
+                .find(|one| one.is_dir());
+            let (modules, name) = test.rsplit_once("::").unwrap_or(("", test));
+            let module = modules.rsplit("::").next().unwrap_or_default();
+            let is_there = sources(&folder.unwrap()).into_iter().any(|(file, text)| {
+                let stands = file.file_stem().is_some_and(|stem| stem == module);
+                let inside = text.contains(&format!("mod {module} {{"));
+                text.contains(&format!("fn {name}(")) && (stands || inside || module.is_empty())
+            });
+            assert!(is_there, "{}: no `{test}` in {package}", mutant.name);
+        }
+    }
+
+    fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                found.extend(sources(&path));
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                found.push((path, text));
+            }
+        }
+        found
+    }
 }
