@@ -13,25 +13,18 @@
 //! `number "10" against "1"`.
 
 mod atoms;
-mod attributes;
-mod clauses;
 mod compare;
 mod frame;
 mod letters;
-mod manner;
 mod mismatch;
 mod number;
 mod order;
-mod permissions;
-mod questions;
-mod recast;
+mod rewrite;
 mod scan;
 mod settle;
 mod stems;
 mod tables;
 mod tense;
-mod tools;
-mod words;
 
 pub use mismatch::Mismatch;
 
@@ -67,7 +60,7 @@ impl Signature {
             letters::spelled(text, &mut tokens);
             return Self::verbatim(&tokens);
         }
-        let tokens = words::rewritten(tokens);
+        let tokens = rewrite::rewritten(tokens);
         let (mut frame, tokens) = frame::read(tokens);
         let mut atoms = atoms::build(&tokens, frame.ask);
         tense::settle(&mut frame, &atoms);

@@ -1,7 +1,10 @@
 //! Compares two signatures and says what separates them.
 
+mod alignment;
+mod persons;
+mod voice;
+
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use super::Signature;
 use super::atoms::{Atom, Relation};
@@ -10,6 +13,10 @@ use super::mismatch::Mismatch;
 use super::order::{self, compounds, relations_agree, roles_agree};
 use super::tables::TABLES;
 use super::tense;
+
+use alignment::{aligned, unmatched};
+use persons::persons;
+use voice::{Turn, turned};
 
 /// The first difference between two frames.
 pub(super) fn frames(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
@@ -79,15 +86,7 @@ pub(super) fn offers_a_choice(atoms: &[Atom]) -> bool {
     choice && atoms.iter().any(|atom| atom.class == "superlative")
 }
 
-/// "The ETH price" asks what it is, but "I have diabetes" and "the app is a game" ask nothing.
-fn asks_agree(one: &SentenceFrame, other: &SentenceFrame) -> bool {
-    let bare = |frame: &SentenceFrame| {
-        frame.ask == Asking::Nothing && frame.persons.is_empty() && !frame.present
-    };
-    let what = |frame: &SentenceFrame| frame.ask == Asking::What;
-    one.ask == other.ask || bare(one) && what(other) || what(one) && bare(other)
-}
-
+/// Words as a reason shows them.
 fn said(words: &[&str]) -> String {
     if words.is_empty() {
         "none".to_owned()
@@ -96,64 +95,13 @@ fn said(words: &[&str]) -> String {
     }
 }
 
-/// "You" and "I" are one person where they are the only one; owners and third persons are not.
-fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
-    let separate = |one: &[&str], other: &[&str]| {
-        Some(Mismatch::Person {
-            one: said(one),
-            other: said(other),
-        })
+/// "The ETH price" asks what it is, but "I have diabetes" and "the app is a game" ask nothing.
+fn asks_agree(one: &SentenceFrame, other: &SentenceFrame) -> bool {
+    let bare = |frame: &SentenceFrame| {
+        frame.ask == Asking::Nothing && frame.persons.is_empty() && !frame.present
     };
-    let open = |frame: &SentenceFrame| !matches!(frame.ask, Asking::Nothing | Asking::YesNo);
-    let done = one.done_to != other.done_to || one.done_to && one.persons != other.persons;
-    if done && open(one) && open(other) {
-        return separate(&one.persons, &other.persons);
-    }
-    // "Can she call me" is not "can she call you".
-    let both = one.done_to && other.done_to && one.persons != other.persons;
-    if both {
-        return separate(&one.persons, &other.persons);
-    }
-    if one.acts_on(other) || other.acts_on(one) {
-        return separate(&one.acts, &other.acts);
-    }
-    let addressed = one.is_addressed().zip(other.is_addressed());
-    if addressed.is_some_and(|(one, other)| one != other) {
-        let subject = |frame: &SentenceFrame| frame.subject.clone().unwrap_or_default();
-        return Some(Mismatch::Person {
-            one: subject(one),
-            other: subject(other),
-        });
-    }
-    if one.others != other.others {
-        return separate(&one.others, &other.others);
-    }
-    // "Should I" is "should you", and "do I have it" is not "do you have it".
-    let alone = |frame: &SentenceFrame| {
-        let addressed = matches!(
-            frame.ask,
-            Asking::YesNo
-                | Asking::What
-                | Asking::Who
-                | Asking::Whose
-                | Asking::When
-                | Asking::Where
-                | Asking::Why
-        );
-        addressed && frame.modals.is_empty() && !frame.persons.is_empty()
-    };
-    if alone(one) && alone(other) && one.persons != other.persons {
-        return separate(&one.persons, &other.persons);
-    }
-    let several = one.persons.len() > 1 || other.persons.len() > 1;
-    if several && one.persons != other.persons {
-        return separate(&one.persons, &other.persons);
-    }
-    let owned = !one.owners.is_empty() && !other.owners.is_empty();
-    if owned && one.owners != other.owners {
-        return separate(&one.owners, &other.owners);
-    }
-    None
+    let what = |frame: &SentenceFrame| frame.ask == Asking::What;
+    one.ask == other.ask || bare(one) && what(other) || what(one) && bare(other)
 }
 
 /// The first difference between the atoms of two signatures.
@@ -320,174 +268,4 @@ fn places_agree(a: &Atom, b: &Atom) -> bool {
 fn sources_agree(a: &Atom, b: &Atom) -> bool {
     use Relation::{From, Plain};
     matches!((a.role, b.role), (From, Plain) | (Plain, From))
-}
-
-/// How a sentence was turned from the active to the passive voice.
-enum Turn {
-    /// "How do I boil eggs" and "how are eggs boiled".
-    WithoutAgent,
-    /// "Does the insurance cover X" and "is X covered by the insurance".
-    /// The role is that of the agent in the passive voice.
-    WithAgent(Relation),
-}
-
-/// Verbs that say the same of a place and of who acts there: "is X supported in Python".
-const HOSTED: [&str; 5] = ["support", "accept", "include", "allow", "cover"];
-
-/// Whether the passive voice of a verb means what the active voice does. Without "by", the one who
-/// acts has to be "I", "you" or "one", so that the verb comes first; with it, the words after "by"
-/// are those before the verb.
-fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<Turn> {
-    let (active, passive, verb) = if a.participle {
-        (second, first, b)
-    } else {
-        (first, second, a)
-    };
-    let at = active.atoms.iter().position(|atom| atom.key == verb.key)?;
-    let subject: Vec<&str> = active.atoms[..at].iter().map(|atom| &*atom.key).collect();
-    let in_role = |atoms: &[Atom], role| -> Vec<String> {
-        let found = atoms.iter().filter(|atom| atom.role == role);
-        found.map(|atom| atom.key.clone()).collect()
-    };
-    let mut role = Relation::By;
-    let mut agent = in_role(&passive.atoms, role);
-    // "Filter results by date" names no agent.
-    if agent == in_role(&active.atoms, role) {
-        agent.clear();
-    }
-    // "Is X required for Y" and "does Y require X".
-    if agent.is_empty()
-        && verb.key == "require"
-        && active.frame.ask == Asking::YesNo
-        && in_role(&active.atoms, Relation::For).is_empty()
-    {
-        role = Relation::For;
-        agent = in_role(&passive.atoms, role);
-    }
-    // "How are prices determined on Uniswap" and "how does Uniswap determine prices". Chicago steals no
-    // cars that are stolen there.
-    let program =
-        |atom: &Atom| matches!(atom.class, "protocol" | "chain" | "software" | "language");
-    let mut places = passive
-        .atoms
-        .iter()
-        .filter(|atom| atom.role == Relation::In);
-    let hosted = HOSTED.contains(&&*verb.key);
-    let hosts = match active.frame.ask {
-        Asking::How => hosted || places.all(program),
-        Asking::YesNo => hosted,
-        _ => false,
-    };
-    if agent.is_empty()
-        && hosts
-        && !subject.is_empty()
-        && in_role(&active.atoms, Relation::In).is_empty()
-    {
-        role = Relation::In;
-        agent = in_role(&passive.atoms, role);
-    }
-    if !agent.is_empty() {
-        let object = matches!(
-            active.frame.ask,
-            Asking::What | Asking::Who | Asking::HowMany | Asking::HowMuch
-        );
-        let before = passive.atoms.iter().take_while(|atom| atom.key != verb.key);
-        let before: Vec<&str> = before.filter(|_| object).map(|atom| &*atom.key).collect();
-        let same = before
-            .iter()
-            .copied()
-            .chain(agent.iter().map(String::as_str));
-        return same.eq(subject).then_some(Turn::WithAgent(role));
-    }
-    let asks = matches!(
-        active.frame.ask,
-        Asking::How
-            | Asking::HowLong
-            | Asking::HowOften
-            | Asking::When
-            | Asking::Why
-            | Asking::YesNo
-    ) || active.frame.ask == Asking::Where && active.frame.modals == ["can"];
-    // "How am I paid" is not "how do I pay", and "how is he paid" not "how does he pay".
-    let acts = !matches!(
-        active.frame.subject.as_deref(),
-        Some("he" | "she" | "it" | "be" | "get")
-    );
-    let done_to = matches!(passive.frame.subject.as_deref(), None | Some("it"));
-    if !(acts && done_to) {
-        return None;
-    }
-    let unnamed = active.frame.persons.is_empty() && !active.frame.modals.is_empty();
-    let generic = active.frame.ask == Asking::How || active.frame.persons.len() == 1 || unnamed;
-    let manner = |word: &&str| !TABLES.movable.contains(*word);
-    let unsaid = !subject.iter().any(manner);
-    (unsaid && asks && generic).then_some(Turn::WithoutAgent)
-}
-
-/// Pairs of equal atoms in order, and what remains on each side. Of a key that occurs several times, equal
-/// words are paired first: "an int to an Integer" is not "an Integer to an int".
-fn aligned<'a>(
-    one: &'a [Atom],
-    other: &'a [Atom],
-) -> (Vec<(usize, usize)>, Vec<&'a Atom>, Vec<&'a Atom>) {
-    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, atom) in other.iter().enumerate() {
-        places.entry(&atom.key).or_default().push(at);
-    }
-    let mut pairs = Vec::new();
-    let mut open: Vec<usize> = Vec::new();
-    let word = |atom: &Atom| TABLES.base(&atom.shown);
-    for (at, atom) in one.iter().enumerate() {
-        let found = places.get_mut(atom.key.as_str());
-        let equal = found.and_then(|found| {
-            let several = found.len() > 1;
-            let equal = |place: &usize| !several || word(&other[*place]) == word(atom);
-            let at = found.iter().position(equal)?;
-            Some(found.remove(at))
-        });
-        match equal {
-            Some(place) => pairs.push((at, place)),
-            None => open.push(at),
-        }
-    }
-    let mut left = Vec::new();
-    for at in open {
-        let found = places.get_mut(one[at].key.as_str());
-        match found.filter(|found| !found.is_empty()) {
-            Some(found) => pairs.push((at, found.remove(0))),
-            None => left.push(&one[at]),
-        }
-    }
-    pairs.sort_unstable();
-    let mut used = vec![false; other.len()];
-    for &(_, place) in &pairs {
-        used[place] = true;
-    }
-    let right = other
-        .iter()
-        .zip(used)
-        .filter(|(_, used)| !used)
-        .map(|(atom, _)| atom)
-        .collect();
-    (pairs, left, right)
-}
-
-fn unmatched(left: &[&Atom], right: &[&Atom]) -> Option<Mismatch> {
-    let same_class = left.iter().find_map(|a| {
-        let b = right.iter().find(|b| b.class == a.class)?;
-        Some((a, b))
-    });
-    let any = left.first().zip(right.first());
-    if let Some((a, b)) = same_class.or(any) {
-        return Some(Mismatch::Changed {
-            class: a.class,
-            one: a.shown.clone(),
-            other: b.shown.clone(),
-        });
-    }
-    let only = left.first().or(right.first())?;
-    Some(Mismatch::OnlyInOne {
-        class: only.class,
-        word: only.shown.clone(),
-    })
 }
