@@ -2,21 +2,22 @@
 
 mod alignment;
 mod persons;
+mod relations;
 mod voice;
 
 use std::cmp::Ordering;
 
 use super::Signature;
-use super::atoms::{Atom, Relation};
+use super::atoms::Atom;
 use super::frame::{Asking, SentenceFrame};
 use super::mismatch::Mismatch;
-use super::order::{self, compounds, relations_agree, roles_agree};
-use super::tables::TABLES;
+use super::order;
 use super::tense;
 
 use alignment::{aligned, unmatched};
 use persons::persons;
-use voice::{Turn, turned};
+use relations::relations;
+use voice::Turns;
 
 /// The first difference between two frames.
 pub(super) fn frames(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
@@ -111,104 +112,31 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     if let Some(difference) = unmatched(&left, &right) {
         return Some(difference);
     }
-    let mut agents = None;
-    let mut turned_over = Vec::new();
+    let mut turns = Turns::default();
     for &(a, b) in &pairs {
         let (a, b) = (&one[a], &other[b]);
-        if tense::goes_on(a, b) || tense::goes_on(b, a) {
-            return Some(Mismatch::Changed {
-                class: "form",
-                one: a.shown.clone(),
-                other: b.shown.clone(),
-            });
-        }
-        if tense::counts_differ(a, b) {
-            return Some(Mismatch::Number {
-                one: a.shown.clone(),
-                other: b.shown.clone(),
-            });
-        }
-        if a.class == "state" && a.participle != b.participle {
-            match turned(first, second, a, b) {
-                Some(Turn::WithAgent(role)) => agents = Some((role, a.key.as_str())),
-                Some(Turn::WithoutAgent) => turned_over.push(a.key.as_str()),
-                None => {}
-            }
-        } else if a.passive != b.passive {
-            match turned(first, second, a, b) {
-                Some(Turn::WithoutAgent) => {}
-                Some(Turn::WithAgent(role)) => agents = Some((role, a.key.as_str())),
-                None => {
-                    return Some(Mismatch::Voice {
-                        word: a.shown.clone(),
-                    });
-                }
-            }
+        if let Some(difference) = form(a, b).or_else(|| turns.read(first, second, a, b)) {
+            return Some(difference);
         }
     }
     if let Some(difference) = joints(one, other, &pairs) {
         return Some(difference);
     }
-    pairs.retain(|&(a, b)| {
-        let (a, b) = (&one[a], &other[b]);
-        let agent = agents
-            .is_some_and(|(role, verb)| (a.role == role) != (b.role == role) || a.key == verb);
-        a.passive == b.passive && !agent && !turned_over.contains(&a.key.as_str())
-    });
-    let changes = |atoms: &[Atom]| {
-        atoms
-            .iter()
-            .any(|atom| TABLES.transforms.contains(&atom.key))
-            && atoms.iter().any(|atom| atom.role == Relation::To)
-    };
-    let transforms = changes(one) && changes(other);
-    let swaps = [one, other].iter().all(|atoms| {
-        let swap = |atom: &Atom| atom.key == "swap";
-        atoms.iter().any(swap)
-    });
-    let pays = [one, other]
-        .iter()
-        .all(|atoms| atoms.iter().any(|atom| atom.key == "pay"));
-    let adds = [one, other].iter().all(|atoms| {
-        let count = |role| atoms.iter().filter(|atom| atom.role == role).count();
-        let add = atoms.iter().any(|atom| atom.key == "add");
-        add && (count(Relation::To) == 0 || count(Relation::In) == 0)
-    });
-    order::changed(one, other, &pairs).or_else(|| {
-        let apart = |&&(a, b): &&(usize, usize)| order::shows_or_holds(one, a, &other[b]);
-        if let Some(&(a, b)) = pairs.iter().find(apart) {
-            return Some(relation(&one[a], &other[b]));
-        }
-        let pairs = || pairs.iter().map(|&(a, b)| (&one[a], &other[b]));
-        let agree = |a, b| {
-            roles_agree(a, b)
-                || transforms && sources_agree(a, b)
-                || swaps && targets_agree(a, b)
-                || pays && means_agree(a, b)
-                || adds && places_agree(a, b)
-        };
-        // A compound taken apart in each text is two words in exchanged places.
-        let only_as = |compound: fn(&Atom, &Atom) -> bool| {
-            pairs().find(|(a, b)| !relations_agree(a, b) && compound(a, b))
-        };
-        let exchanged = only_as(compounds).filter(|_| only_as(|a, b| compounds(b, a)).is_some());
-        pairs()
-            .find(|(a, b)| !agree(a, b))
-            .or(exchanged)
-            .map(|(a, b)| relation(a, b))
-    })
+    pairs.retain(|&(a, b)| turns.keep(&one[a], &other[b]));
+    order::changed(one, other, &pairs).or_else(|| relations(one, other, &pairs))
 }
 
-/// One word behind two prepositions, as they were written where both are of one role.
-fn relation(a: &Atom, b: &Atom) -> Mismatch {
-    let named = |atom: &Atom| match atom.role {
-        Relation::In if a.role == b.role => atom.preposition,
-        role => role.name(),
-    };
-    Mismatch::Relation {
-        word: a.shown.clone(),
-        one: named(a),
-        other: named(b),
+/// A word that goes on in one text only, or names several things in one text only.
+fn form(a: &Atom, b: &Atom) -> Option<Mismatch> {
+    let shown = || (a.shown.clone(), b.shown.clone());
+    if tense::goes_on(a, b) || tense::goes_on(b, a) {
+        let (class, (one, other)) = ("form", shown());
+        Some(Mismatch::Changed { class, one, other })
+    } else if tense::counts_differ(a, b) {
+        let (one, other) = shown();
+        Some(Mismatch::Number { one, other })
+    } else {
+        None
     }
 }
 
@@ -241,31 +169,4 @@ fn joints(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Mism
         }
     }
     None
-}
-
-/// "Swap ETH for USDC" and "swap ETH to USDC".
-fn targets_agree(a: &Atom, b: &Atom) -> bool {
-    use Relation::{For, To};
-    matches!(a.class, "ticker" | "currency") && matches!((a.role, b.role), (For, To) | (To, For))
-}
-
-/// "Pay in USDC" and "pay with USDC".
-fn means_agree(a: &Atom, b: &Atom) -> bool {
-    use Relation::{In, With};
-    matches!(a.class, "ticker" | "currency") && matches!((a.role, b.role), (In, With) | (With, In))
-}
-
-/// "Add a network to the wallet" and "add a network in the wallet", where nothing else has a place.
-fn places_agree(a: &Atom, b: &Atom) -> bool {
-    let (to, place) = match (a.role, b.role) {
-        (Relation::To, Relation::In) => (a, b),
-        (Relation::In, Relation::To) => (b, a),
-        _ => return false,
-    };
-    to.preposition == "to" && place.preposition == "in"
-}
-
-fn sources_agree(a: &Atom, b: &Atom) -> bool {
-    use Relation::{From, Plain};
-    matches!((a.role, b.role), (From, Plain) | (Plain, From))
 }

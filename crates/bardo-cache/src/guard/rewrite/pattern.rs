@@ -220,3 +220,6 @@ pub(super) fn verb_behind(tokens: &[Token], from: usize, verbs: &[&str]) -> Opti
     let at = place_of(tokens, from + 1..clause_end(tokens, from), verbs)?;
     is_named(&tokens[from..at]).then_some(at)
 }
+
+#[cfg(test)]
+mod tests;
