@@ -74,22 +74,18 @@ impl Builder {
                 self.modal = false;
             }
             TokenKind::Word => self.word(tokens, at),
-            TokenKind::Number => {
-                self.push(token.text.clone(), &token.text, "number", Voice::default())
-            }
-            TokenKind::Code => self.push(token.text.clone(), &token.text, "code", Voice::default()),
-            TokenKind::Quote => {
-                self.push(token.text.clone(), &token.text, "quote", Voice::default())
-            }
-            TokenKind::Address => {
-                self.push(token.text.clone(), &token.text, "address", Voice::default())
-            }
-            TokenKind::Url => self.push(token.text.clone(), &token.text, "URL", Voice::default()),
-            TokenKind::Path => self.push(token.text.clone(), &token.text, "file", Voice::default()),
-            TokenKind::Symbol => {
-                self.push(token.text.clone(), &token.text, "sign", Voice::default())
-            }
+            TokenKind::Number => self.literal(token, "number"),
+            TokenKind::Code => self.literal(token, "code"),
+            TokenKind::Quote => self.literal(token, "quote"),
+            TokenKind::Address => self.literal(token, "address"),
+            TokenKind::Url => self.literal(token, "URL"),
+            TokenKind::Path => self.literal(token, "file"),
+            TokenKind::Symbol => self.literal(token, "sign"),
         }
+    }
+
+    fn literal(&mut self, token: &Token, class: &'static str) {
+        self.push(token.text.clone(), &token.text, class, Voice::default());
     }
 
     fn word(&mut self, tokens: &[Token], at: usize) {
@@ -99,6 +95,35 @@ impl Builder {
             self.definite = true;
             return;
         }
+        self.be(word);
+        self.aimed |= TABLES.prepositions.contains_key(word);
+        let main = self.main_verb(tokens, at);
+        self.asked |= matches!(word, "do" | "does" | "did");
+        self.modal |= word == "@aux";
+        if let Some(key) = main {
+            self.bounded();
+            self.push(TABLES.canonical(key), word, "word", Voice::default());
+            self.bounded();
+        } else if let Some((written, name)) = TABLES.prepositions.get_key_value(word) {
+            self.preposition(written, Relation::of(name), to_verb(tokens, at));
+        } else if matches!(word, "and" | "or") {
+            self.joined = Some(if word == "and" { "and" } else { "or" });
+        } else if TABLES.determiners.contains(word) {
+            self.determiner(word);
+        } else if TABLES.stop.contains(word) || word.starts_with('@') {
+            if word.starts_with('@') {
+                self.dangling();
+            }
+            self.bounded();
+        } else if (!self.is_soft(word) || self.says(tokens, at))
+            && !self.is_unquantified(tokens, at)
+        {
+            self.said(tokens, at);
+        }
+    }
+
+    /// Notes a form of "be" or "get" for the words behind it.
+    fn be(&mut self, word: &str) {
         if matches!(
             word,
             "is" | "are"
@@ -118,59 +143,47 @@ impl Builder {
             self.being = word == "being";
             self.bare = matches!(word, "be" | "been" | "being");
         }
-        self.aimed |= TABLES.prepositions.contains_key(word);
-        let main = self.main_verb(tokens, at);
-        self.asked |= matches!(word, "do" | "does" | "did");
-        self.modal |= word == "@aux";
-        if let Some(key) = main {
-            self.bounded();
-            self.push(TABLES.canonical(key), word, "word", Voice::default());
-            self.bounded();
-        } else if let Some((written, name)) = TABLES.prepositions.get_key_value(word) {
-            let verb = tokens.get(at + 1).is_some_and(|next| {
-                next.kind == TokenKind::Word
-                    && (TABLES.verbs.contains(next.text.as_str()) || next.text == "checkif")
-            });
-            let compared = self.role == Some(Relation::Than) && !self.filled;
-            self.bounded();
-            if compared {
-                self.role = Some(Relation::Than);
-                self.preposition = "than";
-            } else if !(word == "to" && verb) {
-                self.role = Some(Relation::of(name));
-                self.preposition = written;
-            }
-        } else if matches!(word, "and" | "or") {
-            self.joined = Some(if word == "and" { "and" } else { "or" });
-        } else if TABLES.determiners.contains(word) {
-            let relative = word == "that" && self.filled;
-            if self.filled {
-                let kept = self.joined.is_some().then_some(self.role).flatten();
-                self.bounded();
-                self.role = kept;
-            }
-            self.definite = TABLES.definite.contains(word) && !relative;
-        } else if TABLES.stop.contains(word) || word.starts_with('@') {
-            if word.starts_with('@') {
-                self.dangling();
-            }
-            self.bounded();
-        } else if (!self.is_soft(word) || self.says(tokens, at))
-            && !self.is_unquantified(tokens, at)
-        {
-            // "What does the price of gold drive": the verb is no part of "of gold".
-            let last = tokens.get(at + 1).is_none_or(|next| {
-                next.kind == TokenKind::Break
-                    || next.text.starts_with('@')
-                    || TABLES.classes.get(next.text.as_str()) == Some(&"time")
-            });
-            if last && self.asked && self.filled && TABLES.is_verb(&TABLES.base(word)) {
-                self.bounded();
-            }
-            // "Is lost luggage covered": what follows "is" at the start belongs to the subject.
-            let attributive = at == 1 && matches!(tokens[0].text.as_str(), "is" | "are");
-            self.content(word, attributive);
+    }
+
+    /// Ends the phrase before a preposition, and begins one in its role, unless "to" is that of a verb.
+    fn preposition(&mut self, written: &'static str, role: Relation, before_verb: bool) {
+        let compared = self.role == Some(Relation::Than) && !self.filled;
+        self.bounded();
+        if compared {
+            self.role = Some(Relation::Than);
+            self.preposition = "than";
+        } else if !before_verb {
+            self.role = Some(role);
+            self.preposition = written;
         }
+    }
+
+    /// Begins a phrase with an article or the like, in the same role behind "and" or "or".
+    fn determiner(&mut self, word: &str) {
+        let relative = word == "that" && self.filled;
+        if self.filled {
+            let kept = self.joined.is_some().then_some(self.role).flatten();
+            self.bounded();
+            self.role = kept;
+        }
+        self.definite = TABLES.definite.contains(word) && !relative;
+    }
+
+    /// Reads a word that says something.
+    fn said(&mut self, tokens: &[Token], at: usize) {
+        let word = tokens[at].text.as_str();
+        // "What does the price of gold drive": the verb is no part of "of gold".
+        let last = tokens.get(at + 1).is_none_or(|next| {
+            next.kind == TokenKind::Break
+                || next.text.starts_with('@')
+                || TABLES.classes.get(next.text.as_str()) == Some(&"time")
+        });
+        if last && self.asked && self.filled && TABLES.is_verb(&TABLES.base(word)) {
+            self.bounded();
+        }
+        // "Is lost luggage covered": what follows "is" at the start belongs to the subject.
+        let attributive = at == 1 && matches!(tokens[0].text.as_str(), "is" | "are");
+        self.content(word, attributive);
     }
 
     fn content(&mut self, word: &str, attributive: bool) {
@@ -277,4 +290,13 @@ impl Builder {
         self.definite = false;
         self.chunk += 1;
     }
+}
+
+/// "To" before a verb: "a way to sell".
+fn to_verb(tokens: &[Token], at: usize) -> bool {
+    tokens[at].text == "to"
+        && tokens.get(at + 1).is_some_and(|next| {
+            next.kind == TokenKind::Word
+                && (TABLES.verbs.contains(next.text.as_str()) || next.text == "checkif")
+        })
 }

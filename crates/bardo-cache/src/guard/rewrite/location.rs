@@ -87,7 +87,7 @@ pub(super) fn people_speak_to_is_spoken(mut tokens: Vec<Token>) -> Vec<Token> {
         && is_noun(&tokens[aux + 3..end - 1])
     {
         let verb = tokens.remove(end - 1);
-        // Of "see", no "e" is left.
+        // Unlike `participle_of`, this takes each "e" of "see".
         let done = format!("{}ed", verb.text.trim_end_matches('e'));
         tokens.splice(aux..aux + 2, words(&["are", &done]));
     }

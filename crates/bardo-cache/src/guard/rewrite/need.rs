@@ -48,7 +48,7 @@ pub(super) fn is_required_to_do_i_need(mut tokens: Vec<Token>) -> Vec<Token> {
 
 /// "Is a visa required to enter" is "do I need a visa to enter": "required to" is a mark by now. "Is the
 /// lawyer required to testify" asks of a duty.
-pub(super) fn document_must_to_do_i_need(mut tokens: Vec<Token>) -> Vec<Token> {
+fn document_must_to_do_i_need(mut tokens: Vec<Token>) -> Vec<Token> {
     let must = clause_end(&tokens, 1);
     let last = must
         .checked_sub(1)

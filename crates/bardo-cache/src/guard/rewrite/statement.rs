@@ -91,6 +91,7 @@ enum FollowUp {
 }
 
 impl FollowUp {
+    /// Reads the words of a question behind a statement.
     fn of(question: &[&str]) -> Option<Self> {
         Some(match question {
             ["@how" | "how"]
