@@ -19,6 +19,7 @@ pub(super) fn is_perfect(tokens: &[Token], at: usize) -> bool {
     at == 0 || clause.any(|token| token.kind == TokenKind::Word && is_participle(&token.text))
 }
 
+/// Whether a word can be a participle behind "has", also one that is written as its verb: "has it run".
 fn is_participle(word: &str) -> bool {
     word.len() > 4 && word.ends_with("ed") && !TABLES.fixed.contains(word)
         || TABLES.participles.contains(word)

@@ -1,7 +1,7 @@
 //! Verbs that ask for an attribute: "how fast does light travel" asks for the speed of light.
 
 use super::pattern::{
-    REACH, asked_of_noun, clause_end, goes_on, is_named, is_noun, is_of_class, is_preposition,
+    REACH, asked_of_noun, clause_end, is_complete, is_named, is_noun, is_of_class, is_preposition,
     is_word, mark, opens, place_of, verb_behind, words,
 };
 use crate::guard::scan::{Token, TokenKind};
@@ -45,7 +45,7 @@ pub(super) fn travel_to_speed_of(mut tokens: Vec<Token>) -> Vec<Token> {
     let travel = place_of(&tokens, 4..end.min(3 + REACH), &["travel", "move"]);
     if let Some(at) = travel.filter(|_| asks)
         && is_named(&tokens[3..at])
-        && goes_on(&tokens, at + 1)
+        && is_complete(&tokens, at + 1)
     {
         tokens.remove(at);
         tokens[2] = Token::word("of");
@@ -129,7 +129,7 @@ pub(super) fn policy_works_to_policy(mut tokens: Vec<Token>) -> Vec<Token> {
     let asks = opens(&tokens, [&["how"], &["does"]]);
     if let Some(at) = verb_behind(&tokens, 2, &["work"]).filter(|_| asks)
         && is_word(tokens.get(at - 1), &["policy"])
-        && goes_on(&tokens, at + 1)
+        && is_complete(&tokens, at + 1)
     {
         tokens.remove(at);
         tokens.splice(..2, words(&["@what"]));
@@ -144,7 +144,7 @@ pub(super) fn use_to_usage(mut tokens: Vec<Token>) -> Vec<Token> {
         return tokens;
     };
     if let Some(at) = verb_behind(&tokens, aux + 1, &["use", "consume"])
-        && goes_on(&tokens, at + 1)
+        && is_complete(&tokens, at + 1)
         && !is_word(tokens.get(at + 1), &["to", "for"])
     {
         tokens.remove(at);

@@ -1,8 +1,8 @@
 //! Where something is, is kept or comes out of, and what belongs to a place.
 
 use super::pattern::{
-    REACH, clause_end, is_break, is_named, is_noun, is_verb, is_word, mark, opens, participle_of,
-    place_of, place_of_row, stand_at, words,
+    REACH, break_from, clause_end, is_break, is_named, is_noun, is_verb, is_word, mark, opens,
+    participle_of, place_of, place_of_row, stand_at, words,
 };
 use crate::guard::scan::Token;
 
@@ -113,13 +113,8 @@ pub(super) fn used_in_to_in(mut tokens: Vec<Token>) -> Vec<Token> {
 
 /// "Which city is Australia's capital" is "what is Australia's capital".
 pub(super) fn city_is_capital_to_capital(mut tokens: Vec<Token>) -> Vec<Token> {
-    let end = clause_end(&tokens, 0);
+    let end = break_from(&tokens, 0);
     let owned = tokens.iter().any(|token| token.text == "@s");
-    let end = if owned {
-        tokens.iter().position(is_break).unwrap_or(tokens.len())
-    } else {
-        end
-    };
     if opens(&tokens, [&["what", "which"], &["city"], &["is"]])
         && owned
         && is_word(tokens.get(end.saturating_sub(1)), &["capital"])

@@ -1,8 +1,8 @@
 //! What is required or recommended: "is a visa required" is "do I need a visa".
 
 use super::pattern::{
-    REACH, WHAT, asked_of_noun, clause_end, goes_on, is_end, is_noun, is_of_class, is_preposition,
-    is_word, mark, place_of, verb_behind, words,
+    REACH, WHAT, asked_of_noun, clause_end, is_complete, is_end, is_noun, is_of_class,
+    is_preposition, is_word, mark, place_of, verb_behind, words,
 };
 use crate::guard::scan::{Token, TokenKind};
 use crate::guard::tables::TABLES;
@@ -95,7 +95,7 @@ pub(super) fn recommend_to_good(mut tokens: Vec<Token>) -> Vec<Token> {
         && is_word(tokens.get(aux + 1), &["you"])
         && is_word(tokens.get(aux + 2), &["recommend", "suggest"])
         && is_noun(&tokens[1..aux])
-        && goes_on(&tokens, aux + 3)
+        && is_complete(&tokens, aux + 3)
     {
         tokens.drain(aux..aux + 3);
         tokens.splice(..1, words(&["@what", "good"]));

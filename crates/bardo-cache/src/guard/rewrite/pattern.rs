@@ -101,8 +101,15 @@ pub(super) fn clause_end(tokens: &[Token], from: usize) -> usize {
     end.map_or(tokens.len(), |end| from + end)
 }
 
-/// Whether a clause ends at a place, or goes on with a preposition or a time.
-pub(super) fn goes_on(tokens: &[Token], at: usize) -> bool {
+/// The first break from a place on, or the end of the text. Unlike [`clause_end`], it passes marks: "Bob's
+/// plan" goes on behind "@s".
+pub(super) fn break_from(tokens: &[Token], from: usize) -> usize {
+    let cut = tokens.iter().skip(from).position(is_break);
+    cut.map_or(tokens.len(), |cut| from + cut)
+}
+
+/// Whether a clause is complete before a place: it ends there, or goes on with a preposition or a time.
+pub(super) fn is_complete(tokens: &[Token], at: usize) -> bool {
     tokens
         .get(at)
         .is_none_or(|next| is_end(next) || is_preposition(next) || is_of_class(next, "time"))

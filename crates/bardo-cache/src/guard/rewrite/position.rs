@@ -1,7 +1,7 @@
 //! Words that stand in another place of the same question: "password reset how to", "in Go, how do I".
 
 use super::pattern::{
-    NOUN, WHAT, clause_end, goes_on, is_asking, is_break, is_listed, is_noun, is_preposition,
+    NOUN, WHAT, clause_end, is_asking, is_break, is_complete, is_listed, is_noun, is_preposition,
     is_word, mark, opens, place_of, stand_at,
 };
 use crate::guard::frame::is_auxiliary;
@@ -88,7 +88,7 @@ pub(super) fn adjective_behind_is_to_front(mut tokens: Vec<Token>) -> Vec<Token>
         && is_word(tokens.first(), &WHAT)
         && is_noun(&tokens[1..be])
         && is_listed(tokens.get(be + 1), &TABLES.judged)
-        && goes_on(&tokens, be + 2)
+        && is_complete(&tokens, be + 2)
     {
         let adjective = tokens.remove(be + 1);
         tokens.remove(be);

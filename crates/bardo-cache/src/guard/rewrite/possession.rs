@@ -1,7 +1,7 @@
 //! What something has, includes or comes with: "what risks does X have" asks for the risks of X.
 
 use super::pattern::{
-    NOUN, REACH, WHAT, asked_of_noun, clause_end, goes_on, is_break, is_named, is_noun,
+    NOUN, REACH, WHAT, asked_of_noun, break_from, clause_end, is_complete, is_named, is_noun,
     is_of_class, is_preposition, is_word, mark, place_of, row_before, verb_behind, words,
 };
 use crate::guard::scan::{Token, TokenKind};
@@ -30,10 +30,7 @@ pub(super) fn have_to_there_is(mut tokens: Vec<Token>) -> Vec<Token> {
             && !matches!(token.text.as_str(), "not" | "and" | "or" | "that" | "which")
             && !is_preposition(token)
     });
-    let end = tokens[verb..]
-        .iter()
-        .position(is_break)
-        .map_or(tokens.len(), |cut| verb + cut);
+    let end = break_from(&tokens, verb);
     let object = tokens.get(verb + 1..end).unwrap_or_default();
     if !plain || object.is_empty() || is_word(object.first(), &["to", "been", "not", "no"]) {
         return tokens;
@@ -79,7 +76,7 @@ pub(super) fn has_to_of(mut tokens: Vec<Token>) -> Vec<Token> {
         return tokens;
     };
     if let Some(at) = verb_behind(&tokens, aux + 1, verbs)
-        && goes_on(&tokens, at + 1)
+        && is_complete(&tokens, at + 1)
     {
         tokens.remove(at);
         tokens[aux] = Token::word("of");

@@ -1,8 +1,8 @@
 //! What something costs: its price, its worth, its tax, an exchange rate.
 
 use super::pattern::{
-    REACH, clause_end, goes_on, is_named, is_noun, is_word, mark, opens, opens_longer, place_of,
-    place_of_row, verb_behind, words,
+    REACH, clause_end, is_complete, is_named, is_noun, is_word, mark, opens, opens_longer,
+    place_of, place_of_row, verb_behind, words,
 };
 use crate::guard::scan::Token;
 
@@ -36,7 +36,7 @@ pub(super) fn worth_to_price(mut tokens: Vec<Token>) -> Vec<Token> {
         _ => return tokens,
     };
     if let Some(at) = verb_behind(&tokens, from, &["worth"])
-        && goes_on(&tokens, at + 1)
+        && is_complete(&tokens, at + 1)
     {
         tokens.remove(at);
         if short {
@@ -71,7 +71,7 @@ pub(super) fn taxable_to_pay_tax(mut tokens: Vec<Token>) -> Vec<Token> {
     if let Some(at) = taxed
         && is_word(tokens.first(), &["is", "are"])
         && is_named(&tokens[1..at])
-        && goes_on(&tokens, at + 1)
+        && is_complete(&tokens, at + 1)
     {
         let mut found = words(&["@must", "i", "pay", "tax", "on"]);
         found.extend_from_slice(&tokens[1..at]);

@@ -16,10 +16,10 @@ pub(super) fn command_that_to_how_with(mut tokens: Vec<Token>) -> Vec<Token> {
         return tokens;
     };
     let tool = at - 1;
-    let opens = tokens[1..tool]
+    let plain = tokens[1..tool]
         .iter()
         .all(|token| is_word(Some(token), &["the", "is", "a"]));
-    if !opens || !is_software(&tokens[tool]) {
+    if !plain || !is_software(&tokens[tool]) {
         return tokens;
     }
     let verb = match tokens.get(at + 1).map(|next| next.text.as_str()) {
