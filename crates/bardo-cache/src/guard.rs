@@ -11,27 +11,40 @@
 //! [`Signature::of`] reads a text once, in linear time and without I/O. [`Signature::difference`]
 //! compares two signatures and explains the first difference in words, such as
 //! `number "10" against "1"`.
+//!
+//! The stages, in their order:
+//!
+//! 1. `scan` cuts a text into tokens. `letters` knows capitals that count, `number` the forms of a number.
+//! 2. `rewrite` brings wordings of one question to the same words: phrases, numbers, whole clauses.
+//! 3. `frame` reads the kind of the question, modal verbs, tense and persons, and takes their words out.
+//! 4. `atoms` reads each word that is left: its key, class, role and form. `stems` and `tables` find the
+//!    key, which is equal for a word's forms and synonyms.
+//! 5. `tense` and `settle` join wordings that differ in the kind of question, once the words are known.
+//! 6. `compare` looks for the first difference of two texts. `order` knows which words may change places,
+//!    `mismatch` says in words what separates.
+//!
+//! Two texts that ask different things share an answer: `Signature::parts` shows which words became equal.
+//! If two words did, a row of `data/guard` is wrong. If a word is gone or stands elsewhere, a rewrite made it
+//! so: open `rewrite.rs` and the module of that kind of question. If the words differ in order, preposition
+//! or form alone, open `order.rs` or `compare.rs`.
+//!
+//! Two texts that ask the same are kept apart: the reason names the word. A word in one text only wants a
+//! row in `data/guard`, or a rewrite if the clause is built in another way. A question, modal or person wants
+//! `rewrite.rs` or `settle.rs`.
 
 mod atoms;
-mod attributes;
-mod clauses;
 mod compare;
 mod frame;
 mod letters;
-mod manner;
 mod mismatch;
 mod number;
 mod order;
-mod permissions;
-mod questions;
-mod recast;
+mod rewrite;
 mod scan;
 mod settle;
 mod stems;
 mod tables;
 mod tense;
-mod tools;
-mod words;
 
 pub use mismatch::Mismatch;
 
@@ -67,7 +80,7 @@ impl Signature {
             letters::spelled(text, &mut tokens);
             return Self::verbatim(&tokens);
         }
-        let tokens = words::rewritten(tokens);
+        let tokens = rewrite::rewritten(tokens);
         let (mut frame, tokens) = frame::read(tokens);
         let mut atoms = atoms::build(&tokens, frame.ask);
         tense::settle(&mut frame, &atoms);

@@ -1,8 +1,11 @@
 //! The frame of a text: the kind of question, modality, tense and persons.
 
-use super::atoms::CONJUNCTIONS;
+mod person;
+
 use super::scan::{Token, TokenKind};
 use super::tables::TABLES;
+
+use person::is_object;
 
 /// What a text asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -223,42 +226,6 @@ pub(super) fn is_auxiliary(word: &str) -> bool {
     ) || modal(word).is_some()
 }
 
-/// "You", "me" or "us" behind a verb.
-fn is_object(tokens: &[Token], at: usize) -> bool {
-    matches!(tokens[at].text.as_str(), "you" | "me" | "us") && is_behind_verb(tokens, at)
-}
-
-fn is_behind_verb(tokens: &[Token], at: usize) -> bool {
-    let Some(before) = at.checked_sub(1).map(|before| &tokens[before]) else {
-        return false;
-    };
-    let word = before.text.as_str();
-    before.kind == TokenKind::Word
-        && !is_auxiliary(word)
-        && !word.starts_with('@')
-        && !TABLES.prepositions.contains_key(word)
-        && !TABLES.stop.contains(word)
-        && !CONJUNCTIONS.contains(&word)
-        && !matches!(
-            word,
-            "when" | "and" | "or" | "what" | "happenif" | "not" | "how" | "why" | "where"
-        )
-}
-
-/// "Her" that owns nothing: "who loves her", but not "who loves her son".
-fn is_alone(tokens: &[Token], at: usize) -> bool {
-    tokens.get(at + 1).is_none_or(|next| {
-        let word = next.text.as_str();
-        next.kind == TokenKind::Break
-            || word.starts_with('@')
-            || TABLES.prepositions.contains_key(word)
-            || TABLES.determiners.contains(word)
-            || TABLES.stop.contains(word)
-            || CONJUNCTIONS.contains(&word)
-            || TABLES.classes.get(word) == Some(&"time")
-    })
-}
-
 fn modal(word: &str) -> Option<&'static str> {
     Some(match word {
         "can" | "could" | "may" | "might" | "@can" => "can",
@@ -319,55 +286,6 @@ impl SentenceFrame {
                 self.present = true;
             }
             _ => {}
-        }
-    }
-
-    fn person(&mut self, word: &str) {
-        match word {
-            "i" | "me" | "we" | "us" | "myself" | "ourselves" => add(&mut self.persons, "I"),
-            "you" | "yourself" => add(&mut self.persons, "you"),
-            "my" | "mine" | "our" | "ours" => add(&mut self.owners, "my"),
-            "your" | "yours" => add(&mut self.owners, "your"),
-            "their" | "theirs" => add(&mut self.owners, "their"),
-            "they" => add(&mut self.others, "they"),
-            "he" | "him" | "his" | "himself" => add(&mut self.others, "he"),
-            "she" | "her" | "hers" | "herself" => add(&mut self.others, "she"),
-            _ => {}
-        }
-    }
-
-    /// Notes whether a third person acts, or is one to whom something is done.
-    fn third(&mut self, tokens: &[Token], at: usize) {
-        match tokens[at].text.as_str() {
-            "he" => add(&mut self.acts, "he"),
-            "she" => add(&mut self.acts, "she"),
-            "they" => add(&mut self.acts, "they"),
-            "him" => add(&mut self.objects, "he"),
-            "her" if is_alone(tokens, at) => add(&mut self.objects, "she"),
-            "them" => add(&mut self.objects, "they"),
-            "it" if is_behind_verb(tokens, at) => add(&mut self.objects, "it"),
-            "it" => add(&mut self.acts, "it"),
-            _ => {}
-        }
-    }
-
-    /// Whether a third person only acts here, and something is only done to it in the other frame.
-    pub(super) fn acts_on(&self, other: &Self) -> bool {
-        let only = |person: &&str, one: &[&str], other: &[&str]| {
-            one.contains(person) && !other.contains(person)
-        };
-        let acts = |person: &&&str| only(person, &self.acts, &self.objects);
-        let done = |person: &&str| only(person, &other.objects, &other.acts);
-        self.acts.iter().filter(acts).any(done)
-    }
-
-    /// Whether the pronoun behind the first auxiliary is the first or second person.
-    pub(super) fn is_addressed(&self) -> Option<bool> {
-        let subject = self.subject.as_deref()?;
-        match subject {
-            "i" | "you" | "we" => Some(true),
-            "he" | "she" | "it" | "they" => Some(false),
-            _ => None,
         }
     }
 

@@ -1,13 +1,14 @@
 //! The order of words, and which of them may move without another meaning.
 
-use super::atoms::{Atom, CONJUNCTIONS, Relation, place};
+use super::atoms::{Atom, Relation, place};
 use super::mismatch::Mismatch;
+use super::stems;
 use super::tables::TABLES;
 
 /// The first two words that stand in another order, where the order says something.
 pub(super) fn changed(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Mismatch> {
     let sides = sides_agree(one, other);
-    let compares = |atom: &Atom| sides || matches!(&*atom.key, "differ" | "distanc");
+    let compares = |atom: &Atom| sides || matches!(&*atom.key, "differ" | stems::DISTANCE);
     let written = |atom: &Atom| is_written_in(one, atom) && is_written_in(other, atom);
     for (at, &(a1, b1)) in pairs.iter().enumerate() {
         for &(a2, b2) in &pairs[at + 1..] {
@@ -74,7 +75,7 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), moved: WordMove) -> boo
         matches!(atom.class, "negation" | "quantifier" | "amount")
             || matches!(&*atom.key, "but" | "even" | "then")
     };
-    if CONJUNCTIONS.contains(&over.0.key.as_str()) || bound(over.0) || bound(a) {
+    if is_conjunction(over.0) || bound(over.0) || bound(a) {
         return false;
     }
     let apart = over.0.chunk != a.chunk && over.1.chunk != b.chunk;
@@ -148,7 +149,7 @@ fn sides(atoms: &[Atom]) -> Option<(Vec<&str>, Vec<&str>, Vec<&str>)> {
     fn keys<'a>(atoms: &[&'a Atom]) -> Vec<&'a str> {
         atoms.iter().map(|atom| &*atom.key).collect()
     }
-    let compares = |atom: &&Atom| matches!(&*atom.key, "differ" | "distanc" | "between");
+    let compares = |atom: &&Atom| matches!(&*atom.key, "differ" | stems::DISTANCE | "between");
     atoms.iter().find(compares)?;
     let atoms: Vec<&Atom> = atoms.iter().filter(|atom| !compares(atom)).collect();
     if let [one, other] = atoms[..] {
@@ -166,7 +167,7 @@ fn sides(atoms: &[Atom]) -> Option<(Vec<&str>, Vec<&str>, Vec<&str>)> {
 }
 
 fn is_conjunction(atom: &Atom) -> bool {
-    CONJUNCTIONS.contains(&atom.key.as_str())
+    TABLES.conjunctions.contains(atom.key.as_str())
 }
 
 /// "In Python" belongs to the whole question where no other language is named, and no clause is joined

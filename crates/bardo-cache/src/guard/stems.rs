@@ -2,6 +2,20 @@
 
 use super::tables::Tables;
 
+// Keys that are no words: a key is a base form, which has no final "e". The code compares them by the
+// name of their word.
+pub(super) const DATE: &str = "dat";
+pub(super) const DEADLINE: &str = "deadlin";
+pub(super) const DISTANCE: &str = "distanc";
+pub(super) const INFLUENCE: &str = "influenc";
+pub(super) const MINUTE: &str = "minut";
+pub(super) const SIZE: &str = "siz";
+pub(super) const SUBSTITUTE: &str = "substitut";
+pub(super) const TAKE: &str = "tak";
+pub(super) const TIME: &str = "tim";
+pub(super) const VALUE: &str = "valu";
+pub(super) const VOLUME: &str = "volum";
+
 impl Tables {
     /// The base form of a word: singular, present, without an ending of inflection.
     pub(super) fn base(&self, word: &str) -> String {

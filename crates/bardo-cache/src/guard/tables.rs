@@ -1,18 +1,9 @@
-//! The word lists of `data/guard`, parsed once. A line is `key: word, word, two words`; `#` starts
-//! a comment.
+//! The word lists of `data/guard`, ready to be asked.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-const SYNONYMS: &str = include_str!("../../data/guard/synonyms.txt");
-const NAMES: &str = include_str!("../../data/guard/names.txt");
-const PHRASES: &str = include_str!("../../data/guard/phrases.txt");
-const FRAMES: &str = include_str!("../../data/guard/frames.txt");
-const FORMS: &str = include_str!("../../data/guard/forms.txt");
-const LISTS: &str = include_str!("../../data/guard/lists.txt");
-const CLASSES: &str = include_str!("../../data/guard/classes.txt");
-const SPELLINGS: &str = include_str!("../../data/guard/spellings.txt");
-const CONTEXTS: &str = include_str!("../../data/guard/contexts.txt");
+mod parse;
 
 /// A rewriting of several words, or of one.
 pub(super) struct Phrase {
@@ -90,6 +81,48 @@ pub(super) struct Tables {
     pub(super) nominal: HashSet<&'static str>,
     /// Words that judge what a question is about: "is it safe to".
     pub(super) predicates: HashSet<String>,
+    /// What refers to a thing or a person without a name for it.
+    pub(super) pronouns: HashSet<&'static str>,
+    /// Words that begin a clause: no phrase goes on beyond them.
+    pub(super) conjunctions: HashSet<&'static str>,
+    /// Words behind which "'s" is "is": "what's". Behind others it is an owner's.
+    pub(super) contracted: HashSet<&'static str>,
+    /// Words behind which "one" is no number: "this one".
+    pub(super) before_one: HashSet<&'static str>,
+    /// Words that, beside prepositions, begin a clause before a question: "if it fails, what".
+    pub(super) fronted: HashSet<&'static str>,
+    /// Prepositions that stand before a question word, or at the end: "under which license".
+    pub(super) stranded: HashSet<&'static str>,
+    /// Particles that stand at the end of their clause: "turn the light off".
+    pub(super) particles: HashSet<&'static str>,
+    /// What a clause with a particle goes on with: "turn the light off when".
+    pub(super) behind_particles: HashSet<&'static str>,
+    /// Adjectives that say the same before their noun and behind "is": "which dose is normal".
+    pub(super) judged: HashSet<&'static str>,
+    /// Participles of what lasts once it is done: "has it been fixed" and "is it fixed".
+    pub(super) results: HashSet<&'static str>,
+    /// Participles of what happens and leaves no state of its own, as "locked" does.
+    pub(super) events: HashSet<&'static str>,
+    /// Participles behind "get" that say how something is, not what is done to it: "get lost".
+    pub(super) gotten: HashSet<&'static str>,
+    /// Participles of what an owner has others do: "how do I get my passport renewed".
+    pub(super) services: HashSet<&'static str>,
+    /// What a program is given up to a limit: "how much memory can it use".
+    pub(super) resources: HashSet<&'static str>,
+    /// Verbs with a noun that says alone what both say: "run a test" is "test".
+    pub(super) carried: HashSet<(&'static str, &'static str)>,
+    /// Verbs of what happens by plan: "when does it open" and "when will it open" ask the same.
+    pub(super) scheduled: HashSet<String>,
+    /// Verbs of what happens by itself: "the fall of Rome" and "Rome fell".
+    pub(super) occurs: HashSet<String>,
+    /// Verbs of a price that moves.
+    pub(super) price_moves: HashSet<String>,
+    /// Verbs that say the same of a place and of who acts there: "is X supported in Python".
+    pub(super) hosted: HashSet<String>,
+    /// What a program lets its user set: "where do I change my password".
+    pub(super) settings: HashSet<String>,
+    /// What is done to a setting.
+    pub(super) sets: HashSet<String>,
     /// Function words of other languages.
     pub(super) foreign: HashSet<&'static str>,
     /// Synonyms beside certain words only: the word, those words, and the canonical word.
@@ -109,169 +142,7 @@ pub(super) struct Tables {
 /// The tables of this build.
 pub(super) static TABLES: LazyLock<Tables> = LazyLock::new(Tables::parse);
 
-/// Lines of a list without comments, each split at `separator`.
-fn lines(
-    text: &'static str,
-    separator: &str,
-) -> impl Iterator<Item = (&'static str, &'static str)> {
-    text.lines()
-        .map(|line| line.split('#').next().unwrap_or_default().trim())
-        .filter_map(move |line| line.split_once(separator))
-        .map(|(key, values)| (key.trim(), values.trim()))
-}
-
-fn entries(values: &'static str) -> impl Iterator<Item = &'static str> {
-    values
-        .split(',')
-        .map(str::trim)
-        .filter(|word| !word.is_empty())
-}
-
-/// Each British spelling with its American one.
-fn spelled(
-    (american, british): (&'static str, &'static str),
-) -> impl Iterator<Item = (&'static str, &'static str)> {
-    entries(british).map(move |british| (british, american))
-}
-
 impl Tables {
-    fn parse() -> Self {
-        let mut tables = Self::default();
-        for (british, american) in lines(SPELLINGS, ":").flat_map(spelled) {
-            if let Some(first) = british.bytes().next() {
-                let spellings = tables.spellings.entry(first).or_default();
-                spellings.push((british, american));
-            }
-        }
-        for (base, forms) in lines(FORMS, ":") {
-            tables.irregular(base, forms);
-        }
-        for (list, words) in lines(LISTS, ":") {
-            tables.list(list, words);
-        }
-        for (class, words) in lines(CLASSES, ":") {
-            for word in entries(words) {
-                tables.classes.insert(word, class);
-            }
-        }
-        for (from, to) in lines(PHRASES, "=>").chain(lines(FRAMES, "=>")) {
-            for from in from.split('|') {
-                tables.phrase(from, to);
-            }
-        }
-        for (key, words) in lines(SYNONYMS, ":").chain(lines(NAMES, ":")) {
-            tables.synonyms.insert(tables.base(key), key);
-            for word in entries(words) {
-                if word.contains(' ') {
-                    tables.phrase(word, key);
-                } else {
-                    tables.synonyms.insert(tables.base(word), key);
-                }
-            }
-        }
-        tables.measures = tables.keys("measures");
-        tables.tools = tables.keys("tools");
-        tables.actors = tables.keys("actors");
-        tables.ratios = tables.keys("ratios");
-        tables.transforms = tables.keys("transforms");
-        tables.containers = tables.keys("containers");
-        tables.depictions = tables.keys("depictions");
-        tables.predicates = tables.keys("predicates");
-        tables.papers = tables.keys("papers");
-        tables.durations = tables.keys("durations");
-        tables.fees = tables.keys("fees");
-        for (words, beside) in lines(CONTEXTS, "@") {
-            tables.context(words, beside);
-        }
-        let bases = tables.verbs.iter().map(|verb| tables.base(verb)).collect();
-        tables.verb_bases = bases;
-        for rules in tables.phrases.values_mut() {
-            // Of two phrases of one length, the one whose words stand as they are written is first.
-            rules.sort_by_key(|rule| (std::cmp::Reverse(rule.from.len()), rule.exact.is_empty()));
-        }
-        tables
-    }
-
-    /// The canonical words of a list.
-    fn keys(&self, list: &str) -> HashSet<String> {
-        let rows = lines(LISTS, ":").filter(|(name, _)| *name == list);
-        rows.flat_map(|(_, words)| entries(words))
-            .map(|word| self.canonical(word))
-            .collect()
-    }
-
-    /// A row of irregular forms: beside a participle, what ends neither in "s" nor in "ing" is past.
-    fn irregular(&mut self, base: &'static str, forms: &'static str) {
-        let has_participle = forms.contains('*');
-        for written in entries(forms) {
-            let form = written.trim_end_matches(['*', '+']);
-            self.forms.insert(form, base);
-            if written.ends_with('*') {
-                self.participles.insert(form);
-            }
-            let finite =
-                has_participle && form != base && !form.ends_with('s') && !form.ends_with("ing");
-            if finite || written.ends_with('+') {
-                self.pasts.insert(form);
-            }
-        }
-    }
-
-    fn phrase(&mut self, from: &'static str, to: &'static str) {
-        let rest = from.trim().strip_prefix('^');
-        let starts = rest.is_some();
-        let raw = rest.unwrap_or(from).trim();
-        let (raw, as_written) = match raw.strip_prefix('=') {
-            Some(raw) => (raw, true),
-            None => (raw, !raw.contains(' ')),
-        };
-        let exact = raw.split_whitespace().filter(|_| as_written).collect();
-        let from: Vec<_> = raw.split_whitespace().map(|word| self.base(word)).collect();
-        let to: Vec<_> = to.split_whitespace().collect();
-        let tense = tense(raw, &to);
-        if let Some(first) = from.first() {
-            let rules = self.phrases.entry(first.clone()).or_default();
-            rules.push(Phrase {
-                starts,
-                exact,
-                from,
-                to,
-                tense,
-            });
-        }
-    }
-
-    fn list(&mut self, list: &'static str, words: &'static str) {
-        let mut all = entries(words);
-        match list.split_once(' ') {
-            Some(("unit", name)) => {
-                self.units.insert(name, name);
-                self.units.extend(all.map(|word| (word, name)));
-            }
-            Some(("role", name)) => self.prepositions.extend(all.map(|word| (word, name))),
-            _ => {
-                let set = match list {
-                    "determiners" => &mut self.determiners,
-                    "stop" => &mut self.stop,
-                    "soft" => &mut self.soft,
-                    "mild" => &mut self.mild,
-                    "movable" => &mut self.movable,
-                    "definite" => &mut self.definite,
-                    "uncounted" => &mut self.uncounted,
-                    "fixed" => &mut self.fixed,
-                    "silent" => &mut self.silent,
-                    "whole" => &mut self.whole,
-                    "verbs" => &mut self.verbs,
-                    "nominal" => &mut self.nominal,
-                    "foreign" => &mut self.foreign,
-                    "separable" => &mut self.separable,
-                    _ => return,
-                };
-                set.extend(all.by_ref());
-            }
-        }
-    }
-
     /// Whether a base form is that of a verb.
     pub(super) fn is_verb(&self, base: &str) -> bool {
         self.verb_bases.contains(base)
@@ -287,18 +158,6 @@ impl Tables {
             .map(|(_, to)| to.as_str())
     }
 
-    fn context(&mut self, words: &'static str, beside: &'static str) {
-        let Some((to, words)) = words.split_once(':') else {
-            return;
-        };
-        let beside: Vec<String> = entries(beside).map(|word| self.canonical(word)).collect();
-        let to = self.canonical(to.trim());
-        for word in entries(words) {
-            let rules = self.contexts.entry(self.canonical(word)).or_default();
-            rules.push((beside.clone(), to.clone()));
-        }
-    }
-
     /// The word that stands for all synonyms of `word`.
     pub(super) fn canonical(&self, word: &str) -> String {
         let base = self.base(word);
@@ -308,26 +167,3 @@ impl Tables {
         }
     }
 }
-
-/// The mark of the tense in words that a phrase replaces; openings such as "do you know" have none.
-fn tense(from: &str, to: &[&str]) -> Option<&'static str> {
-    if matches!(
-        to.first(),
-        None | Some(&"@tell" | &"@polite" | &"@whether" | &"@why")
-    ) || to.contains(&"@was")
-    {
-        return None;
-    }
-    let has = |words: &[&str]| from.split_whitespace().any(|word| words.contains(&word));
-    let kept = |word: &str| to.contains(&word);
-    if has(&["is", "are", "do", "does", "am"]) && !kept("is") {
-        Some("@is")
-    } else if has(&["was", "were", "did"]) && !kept("was") {
-        Some("@was")
-    } else {
-        None
-    }
-}
-
-#[cfg(test)]
-mod tests;

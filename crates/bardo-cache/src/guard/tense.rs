@@ -3,6 +3,7 @@
 use super::atoms::Atom;
 use super::frame::{Asking, SentenceFrame};
 use super::scan::{Token, TokenKind};
+use super::stems;
 use super::tables::TABLES;
 
 /// Words between "has" and its participle: "has the new price ever fallen".
@@ -18,6 +19,7 @@ pub(super) fn is_perfect(tokens: &[Token], at: usize) -> bool {
     at == 0 || clause.any(|token| token.kind == TokenKind::Word && is_participle(&token.text))
 }
 
+/// Whether a word can be a participle behind "has", also one that is written as its verb: "has it run".
 fn is_participle(word: &str) -> bool {
     word.len() > 4 && word.ends_with("ed") && !TABLES.fixed.contains(word)
         || TABLES.participles.contains(word)
@@ -64,7 +66,7 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &[Atom]) {
         )
     };
     let last = |pair: &[Atom]| {
-        pair[0].key == "last" && matches!(&*pair[1].key, "hour" | "minut" | "day" | "weekend")
+        pair[0].key == "last" && matches!(&*pair[1].key, "hour" | stems::MINUTE | "day" | "weekend")
     };
     // "It" in "how is it made" is "it" in "how do I make it".
     if atoms.iter().any(|atom| atom.participle) {

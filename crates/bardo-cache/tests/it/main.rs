@@ -4,19 +4,29 @@
 #![cfg(test)]
 
 mod fixtures;
-mod guard_asked;
-mod guard_attributes;
+mod guard_agent;
+mod guard_attribute;
+mod guard_cause;
 mod guard_classes;
 mod guard_clauses;
+mod guard_event;
 mod guard_frames;
-mod guard_manner;
+mod guard_location;
+mod guard_means;
 mod guard_near_misses;
-mod guard_neighbours;
+mod guard_need;
 mod guard_pairs;
-mod guard_permissions;
-mod guard_persons;
-mod guard_recast;
+mod guard_permission;
+mod guard_position;
+mod guard_possession;
+mod guard_price;
+mod guard_purpose;
+mod guard_quantity;
 mod guard_relations;
+mod guard_software;
+mod guard_statement;
+mod guard_synonyms;
+mod guard_verb;
 mod guard_words;
 mod isolation;
 mod keys;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::*;
 use crate::guard::tables::TABLES;
 
 const LISTS: [&str; 4] = [
@@ -75,5 +76,26 @@ fn an_ending_returns_to_the_word_it_stands_behind() {
         ("making", "mak"),
     ] {
         assert_eq!(TABLES.base(word), base, "{word}");
+    }
+}
+
+#[test]
+fn a_named_key_is_that_of_its_word() {
+    let named = [
+        (DATE, "date"),
+        (DEADLINE, "deadline"),
+        (DISTANCE, "distance"),
+        (INFLUENCE, "influence"),
+        (MINUTE, "minute"),
+        (SIZE, "size"),
+        (SUBSTITUTE, "substitute"),
+        (TAKE, "take"),
+        (TIME, "time"),
+        (VALUE, "value"),
+        (VOLUME, "volume"),
+    ];
+    for (key, word) in named {
+        let found = [TABLES.base(word), TABLES.canonical(word)];
+        assert!(found.iter().any(|found| found == key), "{word}: {found:?}");
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::guard::tables::TABLES;
 
 /// The words that stand in two rows, with both rows.
 fn twice(rows: impl Iterator<Item = (String, &'static str)>) -> Vec<String> {

@@ -1,0 +1,128 @@
+//! What a word is where it stands: a main verb, a plural, a word without content.
+
+use super::builder::Builder;
+use crate::guard::scan::{Token, TokenKind};
+use crate::guard::stems;
+use crate::guard::tables::TABLES;
+use crate::guard::tense::is_perfect;
+
+impl Builder {
+    /// "Have" and "do" where they are no auxiliaries: "who has a lawyer", "what does a nurse do".
+    pub(super) fn main_verb(&self, tokens: &[Token], at: usize) -> Option<&'static str> {
+        match tokens[at].text.as_str() {
+            "have" | "has" | "had" | "having" => (!is_perfect(tokens, at)).then_some("own"),
+            "do" if self.asked || self.modal => Some("do"),
+            "done" | "doing" if at > 0 => Some("do"),
+            "do" | "does" | "did" if self.who => is_deed(tokens, at).then_some("do"),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_soft(&self, word: &str) -> bool {
+        TABLES.soft.contains(word) || self.open && TABLES.mild.contains(word)
+    }
+
+    /// "Some" and "any" say nothing behind "there", "have" and "what are": "are there any dogs". As the
+    /// subject they do: "do some plans include backups".
+    pub(super) fn is_unquantified(&self, tokens: &[Token], at: usize) -> bool {
+        if !matches!(tokens[at].text.as_str(), "some" | "any") {
+            return false;
+        }
+        let Some(before) = at.checked_sub(1).map(|before| &tokens[before]) else {
+            return false;
+        };
+        match before.text.as_str() {
+            "there" | "have" | "has" | "had" | "need" | "want" | "without" | "not" => true,
+            "is" | "are" | "were" | "was" => {
+                self.what && at > 1 && tokens[at - 2].kind == TokenKind::Break
+            }
+            _ => before.kind == TokenKind::Break && at == 1,
+        }
+    }
+
+    /// Soft words that say something where they stand: "how many seats are available" and "the
+    /// available balance", "a current account" but not "the current price".
+    pub(super) fn says(&self, tokens: &[Token], at: usize) -> bool {
+        if !matches!(tokens[at].text.as_str(), "available" | "current") {
+            return false;
+        }
+        let next = tokens.get(at + 1).filter(|next| {
+            let word = next.text.as_str();
+            let function = TABLES.stop.contains(word)
+                || TABLES.determiners.contains(word)
+                || TABLES.prepositions.contains_key(word)
+                || word.starts_with('@');
+            next.kind == TokenKind::Word && !function
+        });
+        let key = next.map(|next| TABLES.canonical(&next.text));
+        let measured = key.is_some_and(|key| {
+            TABLES.measures.contains(key.as_str())
+                || matches!(TABLES.classes.get(key.as_str()), Some(&("ticker" | "time")))
+                || matches!(
+                    key.as_str(),
+                    "status" | "state" | stems::DATE | stems::TIME | stems::VALUE | "market"
+                )
+        });
+        match tokens[at].text.as_str() {
+            "available" => self.counts || next.is_some(),
+            "current" => next.is_some() && !measured,
+            _ => false,
+        }
+    }
+
+    /// Verbs in the third person look like a plural: they are one only where a phrase starts.
+    pub(super) fn is_plural(&self, word: &str) -> bool {
+        if matches!(word, "children" | "men" | "women" | "people" | "indices") {
+            return true;
+        }
+        if !word.ends_with('s') || word.ends_with("ss") {
+            return false;
+        }
+        let base = TABLES.base(word);
+        let verb = TABLES.is_verb(&base) && !self.named && (self.filled || self.third);
+        base.len() < word.len() && !verb
+    }
+}
+
+/// What stands before a noun: an owner, a number, a word of order such as "last", or a participle.
+pub(super) fn names(token: &Token) -> bool {
+    let word = token.text.as_str();
+    let ordered = matches!(
+        word,
+        "last" | "first" | "next" | "previous" | "open" | "new" | "old" | "pending" | "recent"
+    );
+    let described = word.len() > 4 && (word.ends_with("ed") || word.ends_with("ly"));
+    token.kind == TokenKind::Number || word == "@s" || ordered || described
+}
+
+/// "Who does the laundry": "do" with its object and without another verb.
+fn is_deed(tokens: &[Token], at: usize) -> bool {
+    let clause = tokens[at + 1..].iter();
+    let clause: Vec<&Token> = clause
+        .take_while(|token| token.kind != TokenKind::Break)
+        .collect();
+    let determined = |token: &Token| TABLES.determiners.contains(token.text.as_str());
+    let verb =
+        |pair: &[&Token]| !determined(pair[0]) && TABLES.is_verb(&TABLES.base(&pair[1].text));
+    clause.first().is_some_and(|first| determined(first)) && !clause.windows(2).any(verb)
+}
+
+/// What can stand before a finite verb: a question word, a pronoun or a noun.
+pub(super) fn is_subject(token: &Token) -> bool {
+    let word = token.text.as_str();
+    match token.kind {
+        TokenKind::Break => true,
+        TokenKind::Word => {
+            !TABLES.determiners.contains(word)
+                && !TABLES.prepositions.contains_key(word)
+                && !matches!(word, "and" | "or")
+        }
+        _ => false,
+    }
+}
+
+/// Whether a word is written in a form of the past.
+pub(super) fn is_past(word: &str) -> bool {
+    word.len() > 4 && word.ends_with("ed") && !TABLES.fixed.contains(word)
+        || TABLES.pasts.contains(word)
+}

@@ -1,0 +1,93 @@
+//! Persons in a text: who acts, who owns, and to whom something is done.
+
+use super::{SentenceFrame, add, is_auxiliary};
+use crate::guard::scan::{Token, TokenKind};
+use crate::guard::tables::TABLES;
+
+impl SentenceFrame {
+    pub(super) fn person(&mut self, word: &str) {
+        match word {
+            "i" | "me" | "we" | "us" | "myself" | "ourselves" => add(&mut self.persons, "I"),
+            "you" | "yourself" => add(&mut self.persons, "you"),
+            "my" | "mine" | "our" | "ours" => add(&mut self.owners, "my"),
+            "your" | "yours" => add(&mut self.owners, "your"),
+            "their" | "theirs" => add(&mut self.owners, "their"),
+            "they" => add(&mut self.others, "they"),
+            "he" | "him" | "his" | "himself" => add(&mut self.others, "he"),
+            "she" | "her" | "hers" | "herself" => add(&mut self.others, "she"),
+            _ => {}
+        }
+    }
+
+    /// Notes whether a third person acts, or is one to whom something is done.
+    pub(super) fn third(&mut self, tokens: &[Token], at: usize) {
+        match tokens[at].text.as_str() {
+            "he" => add(&mut self.acts, "he"),
+            "she" => add(&mut self.acts, "she"),
+            "they" => add(&mut self.acts, "they"),
+            "him" => add(&mut self.objects, "he"),
+            "her" if is_alone(tokens, at) => add(&mut self.objects, "she"),
+            "them" => add(&mut self.objects, "they"),
+            "it" if is_behind_verb(tokens, at) => add(&mut self.objects, "it"),
+            "it" => add(&mut self.acts, "it"),
+            _ => {}
+        }
+    }
+
+    /// Whether a third person only acts here, and something is only done to it in the other frame.
+    pub(in crate::guard) fn acts_on(&self, other: &Self) -> bool {
+        let only = |person: &&str, one: &[&str], other: &[&str]| {
+            one.contains(person) && !other.contains(person)
+        };
+        let acts = |person: &&&str| only(person, &self.acts, &self.objects);
+        let done = |person: &&str| only(person, &other.objects, &other.acts);
+        self.acts.iter().filter(acts).any(done)
+    }
+
+    /// Whether the pronoun behind the first auxiliary is the first or second person.
+    pub(in crate::guard) fn is_addressed(&self) -> Option<bool> {
+        let subject = self.subject.as_deref()?;
+        match subject {
+            "i" | "you" | "we" => Some(true),
+            "he" | "she" | "it" | "they" => Some(false),
+            _ => None,
+        }
+    }
+}
+
+/// "You", "me" or "us" behind a verb.
+pub(super) fn is_object(tokens: &[Token], at: usize) -> bool {
+    matches!(tokens[at].text.as_str(), "you" | "me" | "us") && is_behind_verb(tokens, at)
+}
+
+/// Whether a word stands behind what can be a verb.
+fn is_behind_verb(tokens: &[Token], at: usize) -> bool {
+    let Some(before) = at.checked_sub(1).map(|before| &tokens[before]) else {
+        return false;
+    };
+    let word = before.text.as_str();
+    before.kind == TokenKind::Word
+        && !is_auxiliary(word)
+        && !word.starts_with('@')
+        && !TABLES.prepositions.contains_key(word)
+        && !TABLES.stop.contains(word)
+        && !TABLES.conjunctions.contains(word)
+        && !matches!(
+            word,
+            "when" | "and" | "or" | "what" | "happenif" | "not" | "how" | "why" | "where"
+        )
+}
+
+/// "Her" that owns nothing: "who loves her", but not "who loves her son".
+fn is_alone(tokens: &[Token], at: usize) -> bool {
+    tokens.get(at + 1).is_none_or(|next| {
+        let word = next.text.as_str();
+        next.kind == TokenKind::Break
+            || word.starts_with('@')
+            || TABLES.prepositions.contains_key(word)
+            || TABLES.determiners.contains(word)
+            || TABLES.stop.contains(word)
+            || TABLES.conjunctions.contains(word)
+            || TABLES.classes.get(word) == Some(&"time")
+    })
+}

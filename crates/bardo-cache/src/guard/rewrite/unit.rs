@@ -1,0 +1,129 @@
+//! Numbers: written ones as digits, and each with its unit.
+
+use crate::guard::number;
+use crate::guard::scan::{Token, TokenKind};
+use crate::guard::tables::TABLES;
+
+/// Written numbers as digits, and each number with its unit: "one thousand" is "1000", "1 hr" is
+/// "1 hour".
+pub(super) fn written_to_digits(tokens: Vec<Token>) -> Vec<Token> {
+    let mut found: Vec<Token> = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while at < tokens.len() {
+        let token = &tokens[at];
+        let before = found.last().map_or("", |last| last.text.as_str());
+        let number = match token.kind {
+            TokenKind::Number => Some(with_scale(&tokens, at)),
+            TokenKind::Word => written(&tokens, at, before),
+            _ => None,
+        };
+        if let Some((text, end)) = number {
+            at = unit(text, &tokens, end, &mut found);
+        } else {
+            let counted = number_word(token).map(|text| Token::new(TokenKind::Number, text));
+            found.push(counted.unwrap_or_else(|| token.clone()));
+            at += 1;
+        }
+    }
+    found
+}
+
+/// A number in digits times the scales behind it, as "10 million", and the place after them.
+fn with_scale(tokens: &[Token], at: usize) -> (String, usize) {
+    let mut text = tokens[at].text.clone();
+    let mut at = at + 1;
+    while let Some(zeros) = tokens
+        .get(at)
+        .filter(|next| next.kind == TokenKind::Word)
+        .and_then(|next| number::zeros(&next.text))
+    {
+        text = scaled(&text, zeros);
+        at += 1;
+    }
+    (text, at)
+}
+
+/// A written number and the place after it; "this one" has none.
+fn written(tokens: &[Token], at: usize, before: &str) -> Option<(String, usize)> {
+    if tokens[at].is_word("one") && TABLES.before_one.contains(before) {
+        return None;
+    }
+    let next = tokens.get(at + 1);
+    // "A hundred" is "one hundred".
+    let one = tokens[at].is_word("a") && next.is_some_and(|t| number::zeros(&t.text).is_some());
+    let from = at + usize::from(one);
+    let words = tokens[from..]
+        .iter()
+        .take(16)
+        .take_while(|t| t.kind == TokenKind::Word)
+        .map(|t| t.text.as_str());
+    let words = one.then_some("one").into_iter().chain(words);
+    let (value, read) = number::written(words, before != "between")?;
+    Some((value.to_string(), at + read))
+}
+
+/// As [`number::scaled`], for a number with a sign.
+fn scaled(canonical: &str, zeros: usize) -> String {
+    match canonical.strip_prefix('-') {
+        Some(digits) => format!("-{}", number::scaled(digits, zeros)),
+        None => number::scaled(canonical, zeros),
+    }
+}
+
+/// Words that are numbers by themselves.
+fn number_word(token: &Token) -> Option<String> {
+    let text = match token.text.as_str() {
+        "twice" => "2 times",
+        "thrice" => "3 times",
+        "ii" => "2",
+        "iii" => "3",
+        _ => return None,
+    };
+    (token.kind == TokenKind::Word).then(|| text.to_owned())
+}
+
+/// Pushes a number with the unit that follows it; returns the place after both.
+fn unit(text: String, tokens: &[Token], at: usize, found: &mut Vec<Token>) -> usize {
+    let next = tokens
+        .get(at)
+        .filter(|token| token.kind == TokenKind::Word || token.text == "%");
+    let unit = next.and_then(|token| TABLES.units.get(token.text.as_str()));
+    let (text, at) = match unit {
+        Some(&"bps") => (format!("{} percent", number::hundredth(&text)), at + 1),
+        Some(unit) => (format!("{text} {unit}"), at + 1),
+        None => (text, at),
+    };
+    let (text, at) = halved(whole_unit(text), tokens, at, found);
+    if text.is_empty() {
+        return at;
+    }
+    if let Some(last) = found.last_mut().filter(|last| last.kind == TokenKind::Word) {
+        match last.text.as_str() {
+            "over" | "above" | "beyond" => last.text = "morethan".to_owned(),
+            "under" | "below" => last.text = "lessthan".to_owned(),
+            _ => {}
+        }
+    }
+    found.push(Token::new(TokenKind::Number, text));
+    at
+}
+
+/// 60 minutes are an hour, and 12 months a year.
+fn whole_unit(text: String) -> String {
+    match text.as_str() {
+        "60 second" => "1 minute",
+        "60 minute" => "1 hour",
+        "12 month" => "1 year",
+        _ => return text,
+    }
+    .to_owned()
+}
+
+/// "50 % of" is "half of": the text is empty then.
+fn halved(text: String, tokens: &[Token], at: usize, found: &mut Vec<Token>) -> (String, usize) {
+    if text == "50 percent" && tokens.get(at).is_some_and(|next| next.is_word("of")) {
+        found.push(Token::word("half"));
+        return (String::new(), at);
+    }
+    (text, at)
+}
