@@ -48,6 +48,9 @@ class Image(Case):
         channel = tomllib.loads((ROOT / "rust-toolchain.toml").read_text())["toolchain"]["channel"]
         self.assertIn("deploy/build.sh", DOCKERFILE.read_text())
         self.assertEqual((DEPLOY / "pgo" / "compiler").read_text(), f"rustc {channel} x86_64-unknown-linux-gnu\n")
+        # The version is part of the name of each function that was counted.
+        version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+        self.assertEqual((DEPLOY / "pgo" / "version").read_text(), f"{version}\n")
         for name in ("build.sh", "pgo/compiler", "pgo/counts.profdata"):
             self.assertTrue((DEPLOY / name).is_file(), name)
             self.assertTrue(in_context(f"deploy/{name}"), name)

@@ -47,6 +47,11 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     merge(&merger, &counts, &kept.join("counts.profdata"))?;
     fs::write(kept.join("compiler"), format!("{}\n", compiler.name()))
         .context("write the name of the compiler")?;
+    fs::write(
+        kept.join("version"),
+        format!("{}\n", env!("CARGO_PKG_VERSION")),
+    )
+    .context("write the version of the workspace")?;
     println!("deploy/pgo has the new counts; deploy/build.sh uses them");
     Ok(true)
 }

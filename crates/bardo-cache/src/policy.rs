@@ -95,7 +95,7 @@ pub enum Never {
     /// The provider searches, runs tools or keeps state of its own.
     ServerSide,
     /// The body holds members that reach the provider and that its decoder does not read, as
-    /// `bardo_wire::table::holds_unread_members` says. The caller of [`may_use`] looks for them once
+    /// `bardo_wire::codec::DecodedRequest` says. The caller of [`may_use`] looks for them once
     /// all else is in order.
     Unread,
     /// The answer is spoken.

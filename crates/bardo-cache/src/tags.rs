@@ -129,16 +129,24 @@ impl NamesFound {
     }
 
     fn text(&mut self, text: &str) {
-        let bytes = text.as_bytes();
+        let mut rest = text.as_bytes();
         let mut start = 0;
-        while start < bytes.len() {
-            let length = bytes[start..].iter().position(|byte| !is_part(*byte));
-            let end = length.map_or(bytes.len(), |length| start + length);
-            // What surrounds a word is no part of a character, or all of one.
-            if TICKER_LENGTHS.start() <= &(end - start) {
-                self.word(&text[start..end]);
+        while !rest.is_empty() {
+            let mut classes = 0;
+            let mut length = 0;
+            for byte in rest {
+                match BYTE_CLASSES[usize::from(*byte)] {
+                    0 => break,
+                    class => classes |= class,
+                }
+                length += 1;
             }
-            start = end + 1;
+            // What surrounds a word is no part of a character, or all of one.
+            if may_be_a_name(&rest[..length], classes) {
+                self.word(&text[start..start + length]);
+            }
+            start += length + 1;
+            rest = rest.get(length + 1..).unwrap_or_default();
         }
     }
 
@@ -151,9 +159,42 @@ impl NamesFound {
     }
 }
 
-/// Whether a byte belongs to a word.
-const fn is_part(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'$'
+const CAPITAL: u8 = 1;
+const MARK: u8 = 2;
+const PLAIN: u8 = 4;
+
+/// The kinds of bytes that words are made of; 0 for all others.
+const BYTE_CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 128_u8 {
+        classes[byte as usize] = match byte {
+            b'A'..=b'Z' => CAPITAL,
+            b'$' => MARK,
+            b'a'..=b'z' | b'0'..=b'9' => PLAIN,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// Tells most words from names, by the classes of their bytes and a few comparisons.
+fn may_be_a_name(word: &[u8], classes: u8) -> bool {
+    classes & (CAPITAL | MARK) != 0 && word.len() > 1
+        || word.len() == ADDRESS_LENGTH
+        || WELL_KNOWN_LENGTHS.contains(&word.len()) && KNOWN_LETTERS.contains(&letters(word))
+}
+
+/// Up to eight letters as a number.
+const fn letters(word: &[u8]) -> u64 {
+    let mut letters = 0;
+    let mut at = 0;
+    while at < word.len() {
+        letters = letters << 8 | word[at] as u64;
+        at += 1;
+    }
+    letters
 }
 
 fn add(names: &mut BTreeSet<String>, name: impl FnOnce() -> String) {
@@ -169,13 +210,15 @@ fn listed(names: BTreeSet<String>) -> Box<[Arc<str>]> {
     names.into_iter().map(Arc::from).collect()
 }
 
+const ADDRESS_LENGTH: usize = 42;
+
 /// Whether a word is an address of an EVM chain: `0x` and 40 hexadecimal digits, in any case. No
 /// other form is ever a tag.
 #[must_use]
 pub fn is_address(word: &str) -> bool {
     let digits = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
     digits.is_some_and(|digits| {
-        digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        digits.len() == ADDRESS_LENGTH - 2 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
     })
 }
 
@@ -184,6 +227,19 @@ const WELL_KNOWN: [&str; 16] = [
     "aave", "arb", "bnb", "btc", "cbeth", "crv", "dai", "eth", "matic", "reth", "sol", "steth",
     "usdc", "usdt", "wbtc", "weth",
 ];
+const WELL_KNOWN_LENGTHS: std::ops::RangeInclusive<usize> = 3..=5;
+/// [`WELL_KNOWN`] as [`letters`] has them.
+const KNOWN_LETTERS: [u64; WELL_KNOWN.len()] = {
+    let mut known = [0; WELL_KNOWN.len()];
+    let mut place = 0;
+    while place < known.len() {
+        let name = WELL_KNOWN[place].as_bytes();
+        assert!(name.len() >= 3 && name.len() <= 5, "see WELL_KNOWN_LENGTHS");
+        known[place] = letters(name);
+        place += 1;
+    }
+    known
+};
 const TICKER_LENGTHS: std::ops::RangeInclusive<usize> = 2..=12;
 
 fn ticker(word: &str) -> Option<&str> {
@@ -196,10 +252,8 @@ fn ticker(word: &str) -> Option<&str> {
     let has_capitals = || name.windows(2).any(|pair| pair.iter().all(is_capital));
     let is_marked = || marks > 0 && name.iter().any(u8::is_ascii_alphabetic);
     let is_known = || {
-        let first = name[0].to_ascii_lowercase();
-        WELL_KNOWN.iter().any(|known| {
-            known.as_bytes()[0] == first && known.as_bytes().eq_ignore_ascii_case(name)
-        })
+        let mut known = WELL_KNOWN.iter().map(|known| known.as_bytes());
+        known.any(|known| known.eq_ignore_ascii_case(name))
     };
     (has_capitals() || is_marked() || is_known()).then(|| &word[marks..])
 }
@@ -240,6 +294,28 @@ mod tests {
         assert_eq!(&*found.pools[0], pool.to_ascii_lowercase());
         assert_eq!(found.domain.as_deref(), Some("defi"));
         assert_eq!(found.playbook, None);
+    }
+
+    #[test]
+    fn words_that_only_resemble_names_are_none() {
+        for text in [
+            "Aa", "x eTh1", "ethe", "0x12", "$", "$1", "$$$", "aAbBcC", "\u{e9}th", "A B",
+        ] {
+            assert!(tags(Role::User, text).tokens.is_empty(), "{text}");
+        }
+        for (text, token) in [
+            ("\u{e9}ETH\u{e9}", "ETH"),
+            ("sOl", "SOL"),
+            ("cbeth", "CBETH"),
+            ("(usdc)", "USDC"),
+            ("$a1", "A1"),
+            ("$pepe", "PEPE"),
+            ("aaBBccddeeff", "AABBCCDDEEFF"),
+        ] {
+            assert_eq!(*tags(Role::User, text).tokens, [Arc::from(token)], "{text}");
+        }
+        let long = tags(Role::User, "aaBBccddeeffg");
+        assert!(long.tokens.is_empty(), "13 letters are no ticker");
     }
 
     #[test]

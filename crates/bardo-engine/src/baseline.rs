@@ -74,7 +74,7 @@ impl Engine {
         let account = call.principal().account.clone();
         let mut limited = self.limit(call).await?;
         let cache = Arc::clone(&self.cache);
-        let recording = Recording::new(Arc::clone(&live), slot, account, cache, Vec::new());
+        let recording = Recording::new(Arc::clone(&live), slot, account, cache, None);
         limited.record_with(recording);
         let screened = self.screen(limited).await?;
         let planned = self.plan(self.prepare(screened).await)?;

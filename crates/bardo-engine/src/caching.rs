@@ -12,7 +12,6 @@ use bardo_types::chat::{ChatRequest, ReasoningRequest};
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::Quality;
 use bardo_types::privacy::SecurityClass;
-use bardo_wire::table;
 
 use crate::answer_cache::CacheSkip;
 use crate::cache_policy::CachePolicy;
@@ -55,7 +54,7 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         flagged: false,
     })
     .map_err(CacheSkip::Never)?;
-    if table::holds_unread_members(call.dialect(), call.body()) {
+    if body.holds_unread_members(memory) {
         return Err(CacheSkip::Never(Never::Unread));
     }
     let caller = CacheCaller {

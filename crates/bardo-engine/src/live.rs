@@ -2,6 +2,7 @@
 //! that wait for the same answer.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
@@ -77,28 +78,27 @@ impl LiveAnswer {
         }
     }
 
-    /// Takes the next events.
-    pub(crate) fn push(&self, events: impl IntoIterator<Item = StreamEvent>) {
-        let mut events = events.into_iter().peekable();
-        if events.peek().is_none() {
+    /// Takes the next events out of `events`. What stands behind a failure is dropped.
+    pub(crate) fn push(&self, events: &mut Vec<StreamEvent>) {
+        if events.is_empty() {
             return;
         }
         let mut state = self.state();
         if state.end.is_some() {
+            events.clear();
             return;
         }
-        for event in events {
-            if let StreamEvent::Failed(fault) = event {
-                if state.is_begun {
-                    state.end = Some(Err(Broken::new(&fault.message)));
-                }
-                break;
-            }
-            if matches!(event, StreamEvent::Done) && state.is_begun {
-                state.end = Some(Ok(()));
-            }
-            state.events.push(event);
+        let failure = events
+            .iter()
+            .position(|event| matches!(event, StreamEvent::Failed(_)));
+        if state.is_begun {
+            state.end = match failure.map(|at| &events[at]) {
+                Some(StreamEvent::Failed(fault)) => Some(Err(Broken::new(&fault.message))),
+                _ => events.contains(&StreamEvent::Done).then_some(Ok(())),
+            };
         }
+        events.truncate(failure.unwrap_or(events.len()));
+        state.events.append(events);
         drop(state);
         self.waiting.wake_all();
     }
@@ -169,33 +169,48 @@ impl LiveAnswer {
 
 /// Those that wait for one answer, by their numbers. All of them are woken together.
 #[derive(Default)]
-pub(crate) struct WakerList(Mutex<BTreeMap<u64, Waker>>);
+pub(crate) struct WakerList(Mutex<Wakers>);
+
+/// Most answers are waited for by one request, which needs no room of its own.
+#[derive(Default)]
+struct Wakers {
+    first: Option<(u64, Waker)>,
+    others: BTreeMap<u64, Waker>,
+}
 
 impl WakerList {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Waker>> {
+    fn all(&self) -> MutexGuard<'_, Wakers> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Wakes `waker` at the next news.
     pub(crate) fn insert(&self, number: u64, waker: &Waker) {
         let mut all = self.all();
-        match all.get_mut(&number) {
-            Some(known) => known.clone_from(waker),
-            None => {
-                all.insert(number, waker.clone());
-            }
+        let all = &mut *all;
+        match &mut all.first {
+            Some((first, known)) if *first == number => known.clone_from(waker),
+            None => all.first = Some((number, waker.clone())),
+            Some(_) => match all.others.entry(number) {
+                Entry::Occupied(mut known) => known.get_mut().clone_from(waker),
+                Entry::Vacant(free) => {
+                    free.insert(waker.clone());
+                }
+            },
         }
     }
 
     /// Wakes every request that waits.
     pub(crate) fn wake_all(&self) {
         let all = std::mem::take(&mut *self.all());
-        all.into_values().for_each(Waker::wake);
+        all.first.into_iter().for_each(|(_, first)| first.wake());
+        all.others.into_values().for_each(Waker::wake);
     }
 
     /// Forgets one that left.
     pub(crate) fn remove(&self, number: u64) {
-        self.all().remove(&number);
+        let mut all = self.all();
+        all.first.take_if(|(first, _)| *first == number);
+        all.others.remove(&number);
     }
 }
 
@@ -236,14 +251,14 @@ mod tests {
         let live = LiveAnswer::new();
         live.comes_from(origin("first"));
         let failed = Fault::new(FaultClass::Server, "no");
-        live.push([text("lost"), StreamEvent::Failed(failed)]);
+        live.push(&mut vec![text("lost"), StreamEvent::Failed(failed)]);
         assert!(matches!(live.next(0), LiveNext::Nothing));
         live.comes_from(origin("second"));
-        live.push([text("kept")]);
+        live.push(&mut vec![text("kept")]);
         assert!(live.begun().is_none());
         live.begin();
         assert!(matches!(live.next(0), LiveNext::Event(event) if event == text("kept")));
-        live.push([StreamEvent::Done]);
+        live.push(&mut vec![StreamEvent::Done]);
         let (from, events) = live.complete().expect("a whole answer");
         assert_eq!((&*from.model, events.len()), ("second", 2));
     }
@@ -253,11 +268,11 @@ mod tests {
         for is_told in [true, false] {
             let live = LiveAnswer::new();
             live.comes_from(origin("m"));
-            live.push([text("half")]);
+            live.push(&mut vec![text("half")]);
             live.begin();
             if is_told {
                 let failed = Fault::new(FaultClass::Server, "no");
-                live.push([StreamEvent::Failed(failed), StreamEvent::Done]);
+                live.push(&mut vec![StreamEvent::Failed(failed), StreamEvent::Done]);
             }
             live.close();
             assert!(matches!(live.next(0), LiveNext::Event(_)));
@@ -270,7 +285,7 @@ mod tests {
     fn closing_a_complete_answer_changes_nothing() {
         let live = LiveAnswer::new();
         live.comes_from(origin("m"));
-        live.push([text("all"), StreamEvent::Done]);
+        live.push(&mut vec![text("all"), StreamEvent::Done]);
         live.begin();
         live.close();
         assert!(live.complete().is_some());

@@ -17,6 +17,7 @@ use crate::cache_slot::CacheSlot;
 use crate::live::{AnswerOrigin, LiveAnswer};
 use crate::meaning::{AuditCase, MeaningQuestion};
 use crate::sentences::SentenceVector;
+use crate::snapshot::Snapshot;
 
 /// Name of the loss that money limited the length of the answer.
 const LIMITED: &str = "max_tokens";
@@ -39,11 +40,31 @@ pub(crate) struct Recording {
     slot: CacheSlot,
     tenant: AccountId,
     cache: Arc<AnswerCache>,
-    /// The models that the request is meant for, by the catalog's names; empty where the gateway
-    /// chooses.
-    models: Vec<String>,
+    /// The model that the request names; `None` where any may answer.
+    named: Option<RequestedModel>,
     /// The question by its meaning, where the semantic layer has a part in the request.
     meaning: Mutex<Option<Box<MeaningNote>>>,
+}
+
+/// The model that a request names, in its caller's spelling.
+pub(crate) struct RequestedModel {
+    pub(crate) name: Arc<str>,
+    /// The configuration that the name was read under.
+    pub(crate) snapshot: Arc<Snapshot>,
+}
+
+impl RequestedModel {
+    /// Whether the request is meant for `model`, a name of the catalog. A name that the gateway
+    /// chooses a model for means each of them.
+    fn means(&self, model: &str) -> bool {
+        // A name that stands for another model gets this one as a fallback alone, which is a loss.
+        if *self.name == *model {
+            return true;
+        }
+        let named = self.snapshot.roster().resolve(&self.name);
+        let named = named.unwrap_or_default();
+        named.is_empty() || named.iter().any(|candidate| candidate.entry.id == model)
+    }
 }
 
 /// What the semantic layer does with an answer once it has ended.
@@ -62,14 +83,14 @@ impl Recording {
         slot: CacheSlot,
         tenant: AccountId,
         cache: Arc<AnswerCache>,
-        models: Vec<String>,
+        named: Option<RequestedModel>,
     ) -> Self {
         Self {
             live,
             slot,
             tenant,
             cache,
-            models,
+            named,
             meaning: Mutex::default(),
         }
     }
@@ -90,8 +111,8 @@ impl Recording {
         self.live.comes_from(origin);
     }
 
-    /// Notes the next events, as the caller gets them.
-    pub(crate) fn push(&self, events: impl IntoIterator<Item = StreamEvent>) {
+    /// Notes the next events, as the caller gets them, and takes them out of `events`.
+    pub(crate) fn push(&self, events: &mut Vec<StreamEvent>) {
         self.live.push(events);
     }
 
@@ -185,9 +206,8 @@ impl Recording {
             return Err(CacheSkip::Circumstances);
         }
         let is_by_chance = |feature: &str| BY_CHANCE.contains(&feature);
-        let is_meant =
-            self.models.is_empty() || self.models.iter().any(|one| **one == *origin.model);
-        if !is_meant
+        let is_meant = |named: &RequestedModel| named.means(&origin.model);
+        if !self.named.as_ref().is_none_or(is_meant)
             || receipt
                 .degraded
                 .iter()

@@ -8,7 +8,7 @@ use bardo_types::chat::{ChatRequest, Message, Role, Text};
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use bardo_types::privacy::SecurityClass;
-use bardo_wire::codec::BadRequest;
+use bardo_wire::codec::{BadRequest, DecodedRequest};
 use bardo_wire::json::{Member, TopLevel};
 use bardo_wire::{anthropic, responses, table};
 use bytes::Bytes;
@@ -28,9 +28,17 @@ pub(crate) struct RequestBody {
     account: Arc<str>,
     earlier: Earlier,
     size: OnceLock<Size>,
-    neutral: OnceLock<Result<Arc<ChatRequest>, BadRequest>>,
+    neutral: OnceLock<Result<NeutralForm, BadRequest>>,
     /// A stage changed the neutral form, so the bytes are not what is sent.
     changed: bool,
+}
+
+/// The neutral form of a request.
+#[derive(Clone)]
+struct NeutralForm {
+    request: Arc<ChatRequest>,
+    /// The body has members that the neutral form lacks.
+    holds_unread_members: bool,
 }
 
 /// The stored response that a request builds on.
@@ -132,7 +140,7 @@ impl RequestBody {
     pub(crate) fn neutral(&self, memory: &Memory) -> Option<&Arc<ChatRequest>> {
         match self.task {
             Task::Embeddings => None,
-            Task::Generate | Task::CountTokens => self.decoded(memory).as_ref().ok(),
+            Task::Generate | Task::CountTokens => self.readable(memory).ok(),
         }
     }
 
@@ -141,12 +149,23 @@ impl RequestBody {
     /// # Errors
     /// When it cannot be read.
     pub(crate) fn readable(&self, memory: &Memory) -> Result<&Arc<ChatRequest>, EngineError> {
-        Ok(self.decoded(memory).as_ref().map_err(Clone::clone)?)
+        match self.decoded(memory) {
+            Ok(neutral) => Ok(&neutral.request),
+            Err(refusal) => Err(refusal.clone().into()),
+        }
+    }
+
+    /// Whether the body has members that the neutral form lacks, as
+    /// [`bardo_wire::codec::DecodedRequest`] says. A body that cannot be read has some.
+    pub(crate) fn holds_unread_members(&self, memory: &Memory) -> bool {
+        let neutral = self.decoded(memory).as_ref();
+        neutral.map_or(true, |neutral| neutral.holds_unread_members)
     }
 
     /// The neutral form where an earlier stage has needed it.
     pub(crate) fn known_neutral(&self) -> Option<&Arc<ChatRequest>> {
-        self.neutral.get()?.as_ref().ok()
+        let neutral = self.neutral.get()?.as_ref().ok()?;
+        Some(&neutral.request)
     }
 
     /// The whole request in neutral form, to be written anew.
@@ -157,15 +176,18 @@ impl RequestBody {
         if let Earlier::Unknown(id) = &self.earlier {
             return Err(EngineError::UnknownResponse(id.clone()));
         }
-        Ok(Arc::clone(
-            self.decoded(memory).as_ref().map_err(Clone::clone)?,
-        ))
+        self.readable(memory).map(Arc::clone)
     }
 
     /// The request as a stage changed it. It is translated from now on, never relayed.
     pub(crate) fn replaced(self, request: ChatRequest) -> Self {
+        let earlier = self.neutral.get().and_then(|read| read.as_ref().ok());
+        let neutral = NeutralForm {
+            request: Arc::new(request),
+            holds_unread_members: earlier.is_some_and(|earlier| earlier.holds_unread_members),
+        };
         Self {
-            neutral: OnceLock::from(Ok(Arc::new(request))),
+            neutral: OnceLock::from(Ok(neutral)),
             changed: true,
             ..self
         }
@@ -177,26 +199,37 @@ impl RequestBody {
         Self::new(self.task, self.dialect, empty, Vec::new(), account, memory).replaced(request)
     }
 
-    fn decoded(&self, memory: &Memory) -> &Result<Arc<ChatRequest>, BadRequest> {
+    fn decoded(&self, memory: &Memory) -> &Result<NeutralForm, BadRequest> {
         self.neutral.get_or_init(|| {
-            let mut request = self.decode().map_err(BadRequest::unreadable)?;
+            let DecodedRequest {
+                mut request,
+                holds_unread_members,
+            } = self.decode().map_err(BadRequest::unreadable)?;
             request.extra.retain(|(name, _)| name != "bardo");
             memory.restore_calls(&self.account, &mut request);
-            Ok(Arc::new(request))
+            Ok(NeutralForm {
+                request: Arc::new(request),
+                holds_unread_members,
+            })
         })
     }
 
-    fn decode(&self) -> Result<ChatRequest, BadRequest> {
+    fn decode(&self) -> Result<DecodedRequest, BadRequest> {
+        // Their answers are never stored, so nobody asks what they hold.
+        let never_stored = |request| DecodedRequest {
+            request,
+            holds_unread_members: true,
+        };
         match (&self.earlier, self.task) {
             (Earlier::Known(items, _), _) => {
                 let body = responses::prepend_items(&self.body, items)?;
-                table::decode_request(self.dialect, &body)
+                table::read_request(self.dialect, &body)
             }
-            (_, Task::Embeddings) => texts_to_embed(self.dialect, &self.top()),
+            (_, Task::Embeddings) => texts_to_embed(self.dialect, &self.top()).map(never_stored),
             (_, Task::CountTokens) if self.dialect == Dialect::Anthropic => {
-                anthropic::decode_count_request(&self.body)
+                anthropic::decode_count_request(&self.body).map(never_stored)
             }
-            _ => table::decode_request(self.dialect, &self.body),
+            _ => table::read_request(self.dialect, &self.body),
         }
     }
 }

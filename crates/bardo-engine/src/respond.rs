@@ -163,13 +163,13 @@ impl Engine {
             (AnswerMode::Transcode(translation), Some(mut response)) => {
                 stages.whole(&mut response, sent.record_mut());
                 if let Some(recording) = &recording {
-                    recording.push(events_of(response.clone()));
+                    recording.push(&mut events_of(response.clone()));
                 }
                 Some((translation, response))
             }
             (AnswerMode::Relay { .. }, Some(response)) => {
                 if let Some(recording) = &recording {
-                    recording.push(events_of(response));
+                    recording.push(&mut events_of(response));
                 }
                 None
             }

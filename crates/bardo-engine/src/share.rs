@@ -18,7 +18,7 @@ use crate::limit::Limited;
 use crate::live::{AnswerOrigin, LiveAnswer};
 use crate::lookup::{FoundAnswer, FoundBody, FoundHit};
 use crate::receipt_builder::Served;
-use crate::recording::Recording;
+use crate::recording::{Recording, RequestedModel};
 use crate::single_flight::{Boarding, FlightTicket, Follower};
 use crate::stores::StoredBody;
 
@@ -88,11 +88,12 @@ impl Engine {
     }
 
     fn recording(&self, call: &Call, slot: CacheSlot, live: Arc<LiveAnswer>) -> Recording {
-        let named = call.snapshot().roster().resolve(call.model());
-        let models = named.unwrap_or_default().into_iter();
+        let named = RequestedModel {
+            name: Arc::clone(call.model()),
+            snapshot: Arc::clone(call.snapshot()),
+        };
         let tenant = call.principal().account.clone();
-        let models = models.map(|candidate| candidate.entry.id.clone()).collect();
-        Recording::new(live, slot, tenant, Arc::clone(&self.cache), models)
+        Recording::new(live, slot, tenant, Arc::clone(&self.cache), Some(named))
     }
 
     /// Waits for the answer of an identical request: until its first content for a caller that

@@ -2,15 +2,20 @@
 
 use bardo_types::chat::{ChatResponse, Choice, Finish, Part, Reasoning, StreamEvent, ToolInput};
 
+/// Steps of an answer that is one text: its start, the text and its end, why it ended, its counts, and
+/// that it is over.
+const USUAL_STEPS: usize = 6;
+
 /// A whole answer as the steps of a stream: what [`bardo_types::chat::Assembler`] makes of them is
 /// the answer again. Sound has no steps and is left out.
 pub(crate) fn events_of(response: ChatResponse) -> Vec<StreamEvent> {
-    let mut steps = vec![StreamEvent::Start {
+    let mut steps = Vec::with_capacity(USUAL_STEPS);
+    steps.push(StreamEvent::Start {
         id: response.id,
         model: response.model,
         created: response.created,
         service_tier: response.service_tier,
-    }];
+    });
     for (index, choice) in (0..).zip(response.choices) {
         of_choice(index, choice, &mut steps);
     }

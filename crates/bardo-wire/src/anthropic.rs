@@ -32,7 +32,7 @@ pub use answer::encode::encode_response;
 pub use count::{decode_count_request, encode_count, encode_count_request};
 pub use error::{decode_error, encode_error, encode_stream_error, is_binding_error};
 pub use observe::{observe, observe_response};
-pub use request::decode::{decode_request, holds_unread_members};
+pub use request::decode::{decode_request, read_request};
 pub use request::encode::{encode_marked, encode_request};
 pub use stream::decode::stream_decoder;
 pub use stream::encode::stream_encoder;

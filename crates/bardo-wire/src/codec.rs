@@ -58,6 +58,17 @@ impl BadRequest {
     }
 }
 
+/// A caller's request as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecodedRequest {
+    /// The request in neutral form.
+    pub request: ChatRequest,
+    /// The body holds members below its top level that the decoder takes and does not read. A relay
+    /// sends them to a provider of the same dialect, which may answer by them, so the neutral request
+    /// says less than the body and no key can be made of it.
+    pub holds_unread_members: bool,
+}
+
 /// The model and endpoint that a request is written for.
 #[derive(Debug, Clone)]
 pub struct Target {

@@ -6,6 +6,7 @@ mod scan;
 mod special;
 mod told;
 mod walk;
+mod walked;
 mod write;
 
 pub(crate) use lenient::{Count, Few, Lenient, byok_fee, decimal};
@@ -15,6 +16,7 @@ pub use scan::{JsonError, Member, TopLevel, scan};
 pub(crate) use told::found;
 pub use told::{explain, told, type_words};
 pub(crate) use walk::Walker;
+pub(crate) use walked::{Walked, lenient_object};
 pub(crate) use write::{
     Array, DataUrl, MemberName, Object, Serde, ToJson, kept_object, member, object, write_text,
     written_object,

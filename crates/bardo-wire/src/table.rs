@@ -8,8 +8,8 @@ use bardo_types::model::{Dialect, Service};
 
 use crate::bounded::bounded;
 use crate::codec::{
-    BadRequest, DecodeContext, Encoded, ErrorView, Observed, ReplyContext, StreamDecoder,
-    StreamEncoder, Target,
+    BadRequest, DecodeContext, DecodedRequest, Encoded, ErrorView, Observed, ReplyContext,
+    StreamDecoder, StreamEncoder, Target,
 };
 use crate::kit::unknown_parts;
 use crate::sse::SseEvent;
@@ -20,24 +20,24 @@ use crate::{anthropic, chat, gemini, responses};
 /// # Errors
 /// When a field is wrong; the refusal names it.
 pub fn decode_request(dialect: Dialect, body: &[u8]) -> Result<ChatRequest, BadRequest> {
-    match dialect {
-        Dialect::Anthropic => anthropic::decode_request(body),
-        Dialect::Responses => responses::decode_request(body),
-        Dialect::Completions => chat::completions::decode_request(body),
-        Dialect::Chat | Dialect::Gemini => chat::decode_request(body),
-    }
+    Ok(read_request(dialect, body)?.request)
 }
 
-/// Whether a caller's body holds members below the top level that [`decode_request`] takes and does
-/// not read. A relay sends them to a provider of the same dialect, which may answer by them, so the
-/// neutral request says less than the body and no key can be made of it.
-#[must_use]
-pub fn holds_unread_members(dialect: Dialect, body: &[u8]) -> bool {
+/// Reads a caller's request, and says whether its neutral form lacks members of the body.
+///
+/// # Errors
+/// When a field is wrong; the refusal names it.
+pub fn read_request(dialect: Dialect, body: &[u8]) -> Result<DecodedRequest, BadRequest> {
+    // Their items are kept as they were written.
+    let whole = |request| DecodedRequest {
+        request,
+        holds_unread_members: false,
+    };
     match dialect {
-        Dialect::Anthropic => anthropic::holds_unread_members(body),
-        Dialect::Chat | Dialect::Gemini => chat::holds_unread_members(body),
-        // Their items are kept as they were written.
-        Dialect::Responses | Dialect::Completions => false,
+        Dialect::Anthropic => anthropic::read_request(body),
+        Dialect::Responses => responses::decode_request(body).map(whole),
+        Dialect::Completions => chat::completions::decode_request(body).map(whole),
+        Dialect::Chat | Dialect::Gemini => chat::read_request(body),
     }
 }
 

@@ -12,7 +12,7 @@ use blake3::hazmat::{ContextKey, HasherExt, hash_derive_key_context};
 
 /// Separates keys from all other uses of the hash.
 static CONTEXT: LazyLock<ContextKey> =
-    LazyLock::new(|| hash_derive_key_context("bardo-cache key 1"));
+    LazyLock::new(|| hash_derive_key_context("bardo-cache key 2"));
 /// A whole subtree of the hash, so that it never waits for the rest of one.
 const BLOCK: usize = 32 * 1024;
 
@@ -75,13 +75,18 @@ impl<'a> KeyWriter<'a> {
         self.choice(u8::from(set));
     }
 
-    pub(super) fn number(&mut self, number: u64) {
-        self.fixed(number.to_le_bytes());
+    /// A number in seven bits a byte, the last of which is below 128: most are lengths of one byte.
+    pub(super) fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.fixed([number as u8 | 0x80]);
+            number >>= 7;
+        }
+        self.fixed([number as u8]);
     }
 
     /// The exact bits of a number.
     pub(super) fn float(&mut self, number: f64) {
-        self.number(number.to_bits());
+        self.fixed(number.to_bits().to_le_bytes());
     }
 
     pub(super) fn bytes(&mut self, bytes: &[u8]) {

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use bardo_types::chat::ChatRequest;
 use bardo_types::model::Dialect;
-use bardo_wire::table::holds_unread_members;
+use bardo_wire::codec::DecodedRequest;
+use bardo_wire::table::read_request;
 use serde_json::{Map, Value, json};
 
 use crate::fixtures;
@@ -119,7 +120,9 @@ fn unread(dialect: Dialect, body: &[u8]) -> BTreeSet<Place> {
         changes += 1;
         let is_same = answering(&changed) == neutral;
         assert_eq!(key(&changed) == expected, is_same, "{place}");
-        if changed == original && !holds_unread_members(dialect, body.as_bytes()) {
+        let says_all = |read: DecodedRequest| !read.holds_unread_members;
+        let read = read_request(dialect, body.as_bytes());
+        if changed == original && read.is_ok_and(says_all) {
             unread.insert(place);
         }
     }
@@ -128,7 +131,7 @@ fn unread(dialect: Dialect, body: &[u8]) -> BTreeSet<Place> {
 }
 
 /// What a relay sends to a provider although neither the neutral request nor
-/// [`holds_unread_members`] tells of it. A line is a decision that it changes no answer.
+/// [`DecodedRequest::holds_unread_members`] tells of it. A line is a decision that it changes no answer.
 #[test]
 fn a_key_changes_with_every_member_that_is_decoded() {
     let mut all = BTreeSet::new();

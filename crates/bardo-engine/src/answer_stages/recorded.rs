@@ -13,7 +13,7 @@ pub(super) struct RecordedEvents(pub(super) Arc<Recording>);
 
 impl AnswerStage for RecordedEvents {
     fn events(&mut self, events: &mut Vec<StreamEvent>, _notes: &mut dyn AnswerNotes) {
-        self.0.push(events.iter().cloned());
+        self.0.push(&mut events.clone());
     }
 
     /// A whole answer is noted once all stages have passed it.

@@ -39,6 +39,6 @@ impl Tap {
     }
 
     fn note(&mut self) {
-        self.recording.push(self.events.drain(..));
+        self.recording.push(&mut self.events);
     }
 }

@@ -1,44 +1,43 @@
 use bardo_types::usage::Usage;
-use serde_json::value::RawValue;
 
-use crate::json::{Count, Lenient, Object, Str, decimal, wire_object};
+use crate::json::{Object, Str, decimal, lenient_object};
 
-wire_object! {
+lenient_object! {
     /// `usage`, in answers and in streams.
     pub(super) struct UsageWire<'a> {
-        "input_tokens" => input: Count,
-        "cache_creation_input_tokens" => cache_write: Count,
-        "cache_read_input_tokens" => cache_read: Count,
-        "cache_creation" => split: Lenient<SplitWire<'a>>,
-        "output_tokens" => output: Count,
-        "output_tokens_details" => details: Lenient<DetailsWire<'a>>,
-        "server_tool_use" => server_tools: Lenient<ServerToolsWire<'a>>,
-        "service_tier" => service_tier: Lenient<Str<'a>>,
-        "iterations" => iterations: Lenient<Vec<IterationWire<'a>>>,
-        "cost" => cost: Option<&'a RawValue>,
+        "input_tokens" => input: u64,
+        "cache_creation_input_tokens" => cache_write: u64,
+        "cache_read_input_tokens" => cache_read: u64,
+        "cache_creation" => split: SplitWire,
+        "output_tokens" => output: u64,
+        "output_tokens_details" => details: DetailsWire,
+        "server_tool_use" => server_tools: ServerToolsWire,
+        "service_tier" => service_tier: Str<'a>,
+        "iterations" => iterations: Vec<IterationWire<'a>>,
+        "cost" => cost: &'a str,
     }
 
-    pub(super) struct SplitWire<'a> {
-        "ephemeral_5m_input_tokens" => five_minutes: Count,
-        "ephemeral_1h_input_tokens" => one_hour: Count,
+    pub(super) struct SplitWire {
+        "ephemeral_5m_input_tokens" => five_minutes: u64,
+        "ephemeral_1h_input_tokens" => one_hour: u64,
     }
 
-    pub(super) struct DetailsWire<'a> {
-        "thinking_tokens" => thinking: Count,
+    pub(super) struct DetailsWire {
+        "thinking_tokens" => thinking: u64,
     }
 
-    pub(super) struct ServerToolsWire<'a> {
-        "web_search_requests" => web_searches: Count,
+    pub(super) struct ServerToolsWire {
+        "web_search_requests" => web_searches: u64,
     }
 
     /// One of several model runs behind an answer (beta `usage.iterations`).
     pub(super) struct IterationWire<'a> {
-        "type" => kind: Option<Str<'a>>,
-        "input_tokens" => input: Count,
-        "cache_creation_input_tokens" => cache_write: Count,
-        "cache_read_input_tokens" => cache_read: Count,
-        "cache_creation" => split: Lenient<SplitWire<'a>>,
-        "output_tokens" => output: Count,
+        "type" => kind: Str<'a>,
+        "input_tokens" => input: u64,
+        "cache_creation_input_tokens" => cache_write: u64,
+        "cache_read_input_tokens" => cache_read: u64,
+        "cache_creation" => split: SplitWire,
+        "output_tokens" => output: u64,
     }
 }
 
@@ -94,12 +93,12 @@ impl Tally {
 
     /// Takes later counts, or those of a whole answer.
     pub(super) fn take(&mut self, wire: &UsageWire<'_>) {
-        let newer = |old: &mut Option<u64>, new: Count| *old = new.0.or(*old);
+        let newer = |old: &mut Option<u64>, new: Option<u64>| *old = new.or(*old);
         let told = Prompt {
-            input: wire.input.0,
-            cache_read: wire.cache_read.0,
-            cache_write: wire.cache_write.0,
-            split: split(&wire.split),
+            input: wire.input,
+            cache_read: wire.cache_read,
+            cache_write: wire.cache_write,
+            split: wire.split.as_ref().map(SplitWire::counts),
         };
         // Servers that do not count the prompt again at the end write zeros there.
         if !told.is_nothing() {
@@ -111,13 +110,13 @@ impl Tally {
             };
         }
         newer(&mut self.output, wire.output);
-        if let Some(details) = &wire.details.0 {
+        if let Some(details) = &wire.details {
             newer(&mut self.thinking, details.thinking);
         }
-        if let Some(tools) = &wire.server_tools.0 {
+        if let Some(tools) = &wire.server_tools {
             newer(&mut self.web_searches, tools.web_searches);
         }
-        if let Some(runs) = &wire.iterations.0 {
+        if let Some(runs) = &wire.iterations {
             self.compaction = compaction(runs).or(self.compaction.take());
         }
         self.cost = wire.cost.and_then(decimal).or(self.cost.take());
@@ -154,9 +153,11 @@ impl UsageWire<'_> {
     }
 }
 
-fn split(wire: &Lenient<SplitWire<'_>>) -> Option<(u64, u64)> {
-    let split = wire.0.as_ref()?;
-    Some((split.five_minutes.get(), split.one_hour.get()))
+impl SplitWire {
+    /// Writes for 5 minutes and for an hour.
+    fn counts(&self) -> (u64, u64) {
+        (self.five_minutes.unwrap_or(0), self.one_hour.unwrap_or(0))
+    }
 }
 
 /// The sum over the runs that compacted; `None` where none did.
@@ -167,18 +168,18 @@ fn compaction(runs: &[IterationWire<'_>]) -> Option<Usage> {
         .filter(|run| run.kind.as_deref() == Some("compaction"));
     for run in compactions {
         let (short, long) = Prompt {
-            cache_write: run.cache_write.0,
-            split: split(&run.split),
+            cache_write: run.cache_write,
+            split: run.split.as_ref().map(SplitWire::counts),
             ..Prompt::default()
         }
         .writes();
         let sum = sum.get_or_insert_default();
-        let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
-        add(&mut sum.fresh_input, run.input.get());
-        add(&mut sum.cache_read, run.cache_read.get());
-        add(&mut sum.cache_write_5m, short);
-        add(&mut sum.cache_write_1h, long);
-        add(&mut sum.output, run.output.get());
+        let add = |to: &mut u64, more: Option<u64>| *to = to.saturating_add(more.unwrap_or(0));
+        add(&mut sum.fresh_input, run.input);
+        add(&mut sum.cache_read, run.cache_read);
+        add(&mut sum.cache_write_5m, Some(short));
+        add(&mut sum.cache_write_1h, Some(long));
+        add(&mut sum.output, run.output);
     }
     sum
 }

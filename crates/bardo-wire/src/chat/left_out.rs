@@ -4,7 +4,7 @@ use bardo_types::{Degradation, Losses};
 use serde_json::value::RawValue;
 
 use crate::chat::shapes::request::{
-    WireMessage, WirePart, WireReasoning, WireThinking, WireTool, WireToolCall,
+    ChatBody, WireMessage, WirePart, WireReasoning, WireThinking, WireTool, WireToolCall,
 };
 use crate::json::{Str, wire_object};
 use crate::kit::text_or_list::TextOrList;
@@ -16,18 +16,12 @@ wire_object! {
     struct Lists<'a> {
         "messages" => messages: Option<Vec<WireMessage<'a>>>,
         "tools" => tools: Option<Vec<WireTool<'a>>>,
-        "reasoning" => reasoning: Option<WireReasoning<'a>>,
-        "thinking" => thinking: Option<WireThinking<'a>>,
     }
 }
 
 /// Whether a body holds members below the top level that no slot was made for. A relay sends them
-/// on; the neutral request does not know of them. A body that cannot be read holds some.
-#[must_use]
-pub fn holds_unread_members(body: &[u8]) -> bool {
-    let Ok(lists) = serde_json::from_slice::<Lists<'_>>(body) else {
-        return true;
-    };
+/// on; the neutral request does not know of them.
+pub(in crate::chat) fn holds_unread_members(body: &ChatBody<'_>) -> bool {
     let in_call = |call: &WireToolCall<'_>| {
         !call.extra.is_empty()
             || call
@@ -61,14 +55,12 @@ pub fn holds_unread_members(body: &[u8]) -> bool {
                 .as_ref()
                 .is_some_and(|custom| !custom.extra.is_empty())
     };
-    lists.messages.iter().flatten().any(in_message)
-        || lists.tools.iter().flatten().any(in_tool)
-        || lists
-            .reasoning
-            .is_some_and(|reasoning| !reasoning.extra.is_empty())
-        || lists
-            .thinking
-            .is_some_and(|thinking| !thinking.extra.is_empty())
+    let in_reasoning = |reasoning: &WireReasoning<'_>| !reasoning.extra.is_empty();
+    let in_thinking = |thinking: &WireThinking<'_>| !thinking.extra.is_empty();
+    body.messages.iter().flatten().any(in_message)
+        || body.tools.iter().flatten().any(in_tool)
+        || body.reasoning.as_ref().is_some_and(in_reasoning)
+        || body.thinking.as_ref().is_some_and(in_thinking)
 }
 
 /// The members of messages and tools that have no slot of their own and stay behind.
@@ -106,7 +98,8 @@ mod tests {
     fn an_unread_member_is_seen_wherever_it_stands() {
         let with = |message: &str, rest: &str| {
             let body = format!(r#"{{"messages":[{{"role":"user",{message}}}]{rest}}}"#);
-            holds_unread_members(body.as_bytes())
+            let wire: ChatBody<'_> = serde_json::from_str(&body).unwrap();
+            holds_unread_members(&wire)
         };
         let plain = r#""content":"hi""#;
         assert!(!with(
@@ -138,7 +131,6 @@ mod tests {
         ] {
             assert!(with(message, rest), "{message} {rest}");
         }
-        assert!(holds_unread_members(b"["));
     }
 
     #[test]

@@ -8,6 +8,8 @@ use bardo_types::money::MicroUsd;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::walked::Walked;
+
 /// A count: a whole number, also as a float or as digits in a string. Anything else is no count.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Count(pub(crate) Option<u64>);
@@ -80,10 +82,10 @@ impl<T> Default for Lenient<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lenient<T> {
+impl<'de, T: Walked<'de>> Deserialize<'de> for Lenient<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&'de RawValue>::deserialize(deserializer)?;
-        Ok(Self(serde_json::from_str(raw.get()).ok()))
+        Ok(Self(T::read(raw.get())))
     }
 }
 
@@ -123,24 +125,24 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
     }
 }
 
-/// A decimal as its own text, whether it was written as a number or as a string; `None` for what
-/// is no amount of zero or more.
-pub(crate) fn decimal(raw: &RawValue) -> Option<String> {
-    let text = raw.get().trim_matches('"');
+/// The text of a decimal, given as JSON: a number, or a string with one in it; `None` for what is no
+/// amount of zero or more.
+pub(crate) fn decimal(json: &str) -> Option<String> {
+    let text = json.trim_matches('"');
     text.starts_with(|first: char| first.is_ascii_digit())
         .then(|| text.to_owned())
 }
 
 /// OpenRouter's fee for a call with its customer's own key; `None` where it used its own.
-pub(crate) fn byok_fee(is_byok: Option<&RawValue>, cost: Option<&RawValue>) -> Option<MicroUsd> {
-    let is_byok = is_byok.is_some_and(|flag| flag.get() == "true");
-    let fee = cost.filter(|_| is_byok).and_then(decimal)?;
+pub(crate) fn byok_fee(is_byok: Option<&str>, cost: Option<&str>) -> Option<MicroUsd> {
+    let fee = cost.filter(|_| is_byok == Some("true")).and_then(decimal)?;
     MicroUsd::from_usd_rounded_up(&fee)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Str;
 
     #[test]
     fn a_count_is_read_however_it_is_written() {
@@ -171,9 +173,9 @@ mod tests {
 
     #[test]
     fn a_value_of_another_shape_is_absent_and_the_rest_is_read() {
-        let pair: (Lenient<String>, u8) = serde_json::from_str("[[], 5]").unwrap();
+        let pair: (Lenient<Str<'_>>, u8) = serde_json::from_str("[[], 5]").unwrap();
         assert_eq!((pair.0.0, pair.1), (None, 5));
-        let pair: (Lenient<String>, u8) = serde_json::from_str("[\"x\", 5]").unwrap();
+        let pair: (Lenient<Str<'_>>, u8) = serde_json::from_str("[\"x\", 5]").unwrap();
         assert_eq!(pair.0.0.as_deref(), Some("x"));
     }
 
@@ -186,8 +188,7 @@ mod tests {
             ("-1", None),
             ("null", None),
         ] {
-            let raw: &RawValue = serde_json::from_str(text).unwrap();
-            assert_eq!(decimal(raw).as_deref(), expected);
+            assert_eq!(decimal(text).as_deref(), expected);
         }
     }
 }

@@ -15,6 +15,12 @@ use super::write::kept_object;
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Str<'a>(Cow<'a, str>);
 
+impl<'a> From<Cow<'a, str>> for Str<'a> {
+    fn from(text: Cow<'a, str>) -> Self {
+        Self(text)
+    }
+}
+
 impl Str<'_> {
     /// The text, owned.
     #[must_use]

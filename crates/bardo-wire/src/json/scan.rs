@@ -1,5 +1,4 @@
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::special::string_special;
@@ -46,6 +45,8 @@ pub struct Member {
     pub key: Range<usize>,
     /// Range of the value.
     pub value: Range<usize>,
+    /// The key has escapes, so that it is another name than it looks like.
+    has_escapes: bool,
 }
 
 /// The top level of a body: where each member is, nothing copied.
@@ -83,15 +84,9 @@ impl<'a> TopLevel<'a> {
     /// Whether `member` goes by the name `key`, however its letters are escaped.
     pub(crate) fn has_key(&self, member: &Member, key: &str) -> bool {
         let quoted = &self.bytes[member.key.clone()];
-        // A name is never shorter than what it spells, so most are told apart by their lengths.
-        match (quoted.len() - 2).cmp(&key.len()) {
-            Ordering::Less => false,
-            Ordering::Equal => quoted[1..=key.len()] == *key.as_bytes(),
-            Ordering::Greater => {
-                let first = Some(&quoted[1]);
-                (first == Some(&b'\\') || first == key.as_bytes().first())
-                    && *key_text(quoted) == *key.as_bytes()
-            }
+        match member.has_escapes {
+            false => quoted[1..quoted.len() - 1] == *key.as_bytes(),
+            true => *key_text(quoted) == *key.as_bytes(),
         }
     }
 
@@ -193,6 +188,7 @@ pub fn scan(body: &[u8]) -> Result<TopLevel<'_>, JsonError> {
             members.push(Member {
                 key,
                 value: value..scanner.at,
+                has_escapes,
             });
             scanner.space();
             match scanner.next() {

@@ -64,9 +64,20 @@ fn special_by_words(bytes: &[u8]) -> Option<usize> {
             return Some(index * WORD + marks.trailing_zeros() as usize / 8);
         }
     }
-    rest.iter()
-        .position(|&byte| matches!(byte, b'"' | b'\\') || byte < 0x20)
-        .map(|found| words.len() * WORD + found)
+    if rest.is_empty() {
+        return None;
+    }
+    match bytes.last_chunk::<WORD>() {
+        // It begins in bytes that have none.
+        Some(word) => {
+            let marks = special(u64::from_le_bytes(*word));
+            let found = marks.trailing_zeros() as usize / 8;
+            (marks != 0).then_some(bytes.len() - WORD + found)
+        }
+        None => rest
+            .iter()
+            .position(|&byte| matches!(byte, b'"' | b'\\') || byte < 0x20),
+    }
 }
 
 #[cfg(test)]

@@ -28,9 +28,33 @@ impl<'a> Walker<'a> {
 
     /// The text ahead as written between its quotes; the walker stays before it.
     pub(crate) fn text(&self) -> &'a [u8] {
+        inner(self.quoted().0)
+    }
+
+    /// The text ahead with its quotes, and whether it has escapes.
+    fn quoted(&self) -> (&'a [u8], bool) {
         let rest = self.rest();
-        let end = string_end(rest);
-        rest.get(1..end.saturating_sub(1)).unwrap_or_default()
+        let (end, has_escapes) = string_end(rest);
+        (rest.get(..end).unwrap_or(rest), has_escapes)
+    }
+
+    /// The text ahead, its escapes resolved; `None` for a value of another kind.
+    pub(crate) fn string(&self) -> Option<Cow<'a, str>> {
+        if self.peek() != Some(b'"') {
+            return None;
+        }
+        match self.quoted() {
+            (quoted, false) => Some(Cow::Borrowed(std::str::from_utf8(inner(quoted)).ok()?)),
+            (quoted, true) => Some(Cow::Owned(serde_json::from_slice(quoted).ok()?)),
+        }
+    }
+
+    /// Takes the value ahead as it is written.
+    pub(crate) fn written(&mut self) -> &'a [u8] {
+        let rest = self.rest();
+        let start = self.at;
+        self.skip();
+        rest[..self.at - start].trim_ascii_end()
     }
 
     /// The kind of the value ahead, in words that follow "is".
@@ -51,7 +75,7 @@ impl<'a> Walker<'a> {
         let mut depth = 0_usize;
         while let Some(byte) = self.peek() {
             match byte {
-                b'"' => self.at += string_end(self.rest()),
+                b'"' => self.at += string_end(self.rest()).0,
                 b'{' | b'[' => {
                     depth += 1;
                     self.at += 1;
@@ -98,8 +122,12 @@ impl<'a> Walker<'a> {
         self.at += 1;
         while self.ahead(b'}') {
             let start = self.at;
-            let name = key_name(self.text(), self.rest());
-            self.at += string_end(self.rest());
+            let (quoted, has_escapes) = self.quoted();
+            let name = match has_escapes {
+                true => key_name(quoted),
+                false => Cow::Borrowed(inner(quoted)),
+            };
+            self.at += quoted.len();
             self.space();
             if self.peek() != Some(b':') {
                 // No object after all.
@@ -148,27 +176,31 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// The bytes of the string at the start of `json`, with its quotes.
-fn string_end(json: &[u8]) -> usize {
+/// The bytes of the string at the start of `json`, with its quotes, and whether it has escapes.
+fn string_end(json: &[u8]) -> (usize, bool) {
     let mut at = 1;
+    let mut has_escapes = false;
     loop {
         let rest = json.get(at..).unwrap_or_default();
         match memchr::memchr2(b'"', b'\\', rest) {
-            None => return json.len().max(1),
-            Some(found) if rest[found] == b'"' => return at + found + 1,
+            None => return (json.len().max(1), has_escapes),
+            Some(found) if rest[found] == b'"' => return (at + found + 1, has_escapes),
             Some(found) => at += found + 2,
         }
+        has_escapes = true;
     }
 }
 
-/// A name with its escapes resolved; `quoted` begins with it in quotes.
-fn key_name<'a>(plain: &'a [u8], quoted: &[u8]) -> Cow<'a, [u8]> {
-    if memchr::memchr(b'\\', plain).is_none() {
-        return Cow::Borrowed(plain);
-    }
-    let quoted = &quoted[..string_end(quoted).min(quoted.len())];
+/// What stands between quotes.
+fn inner(quoted: &[u8]) -> &[u8] {
+    let end = quoted.len().saturating_sub(1);
+    quoted.get(1..end).unwrap_or_default()
+}
+
+/// A name with its escapes resolved.
+fn key_name(quoted: &[u8]) -> Cow<'_, [u8]> {
     match serde_json::from_slice::<String>(quoted) {
         Ok(name) => Cow::Owned(name.into_bytes()),
-        Err(_) => Cow::Borrowed(plain),
+        Err(_) => Cow::Borrowed(inner(quoted)),
     }
 }

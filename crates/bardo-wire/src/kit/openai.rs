@@ -5,7 +5,7 @@ use bardo_types::json::RawJson;
 use serde_json::value::RawValue;
 
 use crate::codec::BadRequest;
-use crate::json::{Count, Object, Str, wire_object};
+use crate::json::{Object, Str, lenient_object, wire_object};
 
 /// Declares a request body: members that every endpoint for answers has, and those given.
 macro_rules! openai_body {
@@ -97,24 +97,26 @@ impl InputAudio<'_> {
     }
 }
 
-wire_object! {
+lenient_object! {
     /// Details of the tokens of a prompt, in every spelling that services use.
-    pub(crate) struct InputDetails<'a> {
-        "cached_tokens" => cached: Count,
-        "cache_write_tokens" => written: Count,
-        "cached_creation_tokens" => cached_creation: Count,
-        "cache_creation_input_tokens" => cache_creation: Count,
-        "audio_tokens" => audio: Count,
+    pub(crate) struct InputDetails {
+        "cached_tokens" => cached: u64,
+        "cache_write_tokens" => written: u64,
+        "cached_creation_tokens" => cached_creation: u64,
+        "cache_creation_input_tokens" => cache_creation: u64,
+        "audio_tokens" => audio: u64,
     }
 
     /// Details of the tokens of an answer.
-    pub(crate) struct OutputDetails<'a> {
-        "reasoning_tokens" => reasoning: Count,
-        "audio_tokens" => audio: Count,
-        "accepted_prediction_tokens" => accepted: Count,
-        "rejected_prediction_tokens" => rejected: Count,
+    pub(crate) struct OutputDetails {
+        "reasoning_tokens" => reasoning: u64,
+        "audio_tokens" => audio: u64,
+        "accepted_prediction_tokens" => accepted: u64,
+        "rejected_prediction_tokens" => rejected: u64,
     }
+}
 
+wire_object! {
     /// Token probabilities as Chat Completions writes them.
     pub(crate) struct Logprobs<'a> {
         "content" => content: Option<Vec<&'a RawValue>>,

@@ -3,48 +3,44 @@
 use bardo_types::usage::{Usage, prompt_classes};
 use serde_json::value::RawValue;
 
-use crate::json::{Count, Lenient, Object, TypeOnly, byok_fee, decimal, wire_object};
+use crate::json::{Object, TypeOnly, byok_fee, decimal, lenient_object};
 use crate::kit::openai::{InputDetails, OutputDetails};
 
-wire_object! {
+lenient_object! {
     /// `usage` of a response object.
     pub(super) struct ResponsesUsage<'a> {
-        "input_tokens" => input_tokens: Count,
-        "input_tokens_details" => input_details: Lenient<InputDetails<'a>>,
-        "output_tokens" => output_tokens: Count,
-        "output_tokens_details" => output_details: Lenient<OutputDetails<'a>>,
-        "total_tokens" => total_tokens: Count,
-        "cost" => cost: Option<&'a RawValue>,
-        "is_byok" => is_byok: Option<&'a RawValue>,
+        "input_tokens" => input_tokens: u64,
+        "input_tokens_details" => input_details: InputDetails,
+        "output_tokens" => output_tokens: u64,
+        "output_tokens_details" => output_details: OutputDetails,
+        "total_tokens" => total_tokens: u64,
+        "cost" => cost: &'a str,
+        "is_byok" => is_byok: &'a str,
     }
 }
 
 impl ResponsesUsage<'_> {
     /// The counts in disjoint classes.
     pub(super) fn neutral(&self) -> Usage {
-        let input = self.input_details.0.as_ref();
-        let output = self.output_details.0.as_ref();
-        let read = input.map_or(0, |details| details.cached.get());
-        let written = input.map_or(0, |details| {
-            details
-                .written
-                .0
-                .unwrap_or_else(|| details.cache_creation.get())
-        });
+        let input = self.input_details.as_ref();
+        let details = self.output_details.as_ref();
+        let read = input.and_then(|input| input.cached).unwrap_or(0);
+        let written = input.and_then(|input| input.written.or(input.cache_creation));
+        let output = self.output_tokens.unwrap_or(0);
         let (fresh, read, written) = prompt_classes(
-            self.input_tokens.get(),
-            (read, written),
-            self.output_tokens.get(),
-            self.total_tokens.0,
+            self.input_tokens.unwrap_or(0),
+            (read, written.unwrap_or(0)),
+            output,
+            self.total_tokens,
         );
         Usage {
             fresh_input: fresh,
             cache_read: read,
             cache_write_5m: written,
-            output: self.output_tokens.get(),
-            reasoning: output.and_then(|details| details.reasoning.0),
-            audio_input: input.and_then(|details| details.audio.0),
-            audio_output: output.and_then(|details| details.audio.0),
+            output,
+            reasoning: details.and_then(|details| details.reasoning),
+            audio_input: input.and_then(|input| input.audio),
+            audio_output: details.and_then(|details| details.audio),
             provider_cost_usd: self.cost.and_then(decimal),
             byok_fee: byok_fee(self.is_byok, self.cost),
             ..Usage::default()
@@ -52,21 +48,21 @@ impl ResponsesUsage<'_> {
     }
 }
 
-wire_object! {
+lenient_object! {
     /// `tool_usage` of a response object.
-    pub(super) struct ToolUsage<'a> {
-        "web_search" => web_search: Lenient<WebSearch<'a>>,
+    pub(super) struct ToolUsage {
+        "web_search" => web_search: WebSearch,
     }
 
     /// The member `tool_usage.web_search`.
-    pub(super) struct WebSearch<'a> {
-        "num_requests" => requests: Count,
+    pub(super) struct WebSearch {
+        "num_requests" => requests: u64,
     }
 }
 
 /// Searches that the provider ran: as it says itself, else as its items show.
-pub(super) fn searches(told: Option<&ToolUsage<'_>>, items: &[&RawValue]) -> Option<u64> {
-    let told = told.and_then(|told| told.web_search.0.as_ref()?.requests.0);
+pub(super) fn searches(told: Option<&ToolUsage>, items: &[&RawValue]) -> Option<u64> {
+    let told = told.and_then(|told| told.web_search.as_ref()?.requests);
     let is_search = |raw: &&&RawValue| {
         serde_json::from_str::<TypeOnly<'_>>(raw.get())
             .is_ok_and(|item| item.kind.as_deref() == Some("web_search_call"))

@@ -78,7 +78,7 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
             .usage
             .0
             .as_ref()
-            .and_then(|usage| usage.service_tier.0.as_deref())
+            .and_then(|usage| usage.service_tier.as_deref())
             .map(str::to_owned),
         usage,
         choices: vec![choice],

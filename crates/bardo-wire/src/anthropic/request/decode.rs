@@ -12,7 +12,7 @@ use crate::anthropic::blocks_out::{CALL_STATE, TEXT_STATE};
 use crate::anthropic::path;
 use crate::anthropic::shapes as block;
 use crate::anthropic::shapes::{Block, BlockKind, BlockPlace, Content};
-use crate::codec::BadRequest;
+use crate::codec::{BadRequest, DecodedRequest};
 use crate::envelope::{self, Opened};
 use crate::json::{Members, Str, wire_object};
 
@@ -66,28 +66,26 @@ wire_object! {
 /// # Errors
 /// When a member is missing or of the wrong type; members that are not known are kept.
 pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
-    let request = decode(body)?;
+    Ok(read_request(body)?.request)
+}
+
+/// Reads a caller's request to `/v1/messages`, and says whether messages of it hold members that
+/// are not in its neutral form.
+///
+/// # Errors
+/// As [`decode_request`].
+pub fn read_request(body: &[u8]) -> Result<DecodedRequest, BadRequest> {
+    let wire = parse(body)?;
+    let mut messages = wire.messages.iter().flatten();
+    let holds_unread_members = messages.any(|message| !message.extra.is_empty());
+    let request = of_wire(wire)?;
     if request.max_output_tokens.is_none() {
         return Err(required("max_tokens"));
     }
-    Ok(request)
-}
-
-wire_object! {
-    struct MessagesWire<'a> {
-        "messages" => messages: Option<Vec<RequestMessage<'a>>>,
-    }
-}
-
-/// Whether a body holds members below the top level that [`decode_request`] does not read. A relay
-/// sends them on; the neutral request does not know of them. A body that cannot be read holds some.
-#[must_use]
-pub fn holds_unread_members(body: &[u8]) -> bool {
-    let Ok(wire) = serde_json::from_slice::<MessagesWire<'_>>(body) else {
-        return true;
-    };
-    let mut messages = wire.messages.iter().flatten();
-    messages.any(|message| !message.extra.is_empty())
+    Ok(DecodedRequest {
+        request,
+        holds_unread_members,
+    })
 }
 
 fn required(member: &str) -> BadRequest {
@@ -96,8 +94,14 @@ fn required(member: &str) -> BadRequest {
 
 /// Reads a request whose `max_tokens` may be missing.
 pub(in crate::anthropic) fn decode(body: &[u8]) -> Result<ChatRequest, BadRequest> {
-    let wire: RequestWire<'_> =
-        serde_json::from_slice(body).map_err(|error| path::refuse(body, &error))?;
+    of_wire(parse(body)?)
+}
+
+fn parse(body: &[u8]) -> Result<RequestWire<'_>, BadRequest> {
+    serde_json::from_slice(body).map_err(|error| path::refuse(body, &error))
+}
+
+fn of_wire(wire: RequestWire<'_>) -> Result<ChatRequest, BadRequest> {
     let model = wire.model.ok_or_else(|| required("model"))?;
     let mut request = ChatRequest::new(Dialect::Anthropic, model.into_string());
     request.extra = block::extra(wire.extra);

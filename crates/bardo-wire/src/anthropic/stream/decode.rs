@@ -198,7 +198,7 @@ impl MessagesDecoder {
             .usage
             .0
             .as_ref()
-            .and_then(|usage| usage.service_tier.0.as_deref())
+            .and_then(|usage| usage.service_tier.as_deref())
             .map(str::to_owned);
         out.push(StreamEvent::Start {
             id: message.id.map(Str::into_string),

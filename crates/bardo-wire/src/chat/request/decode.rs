@@ -11,10 +11,11 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
+use crate::chat::left_out;
 use crate::chat::place;
 use crate::chat::shapes::request::ChatBody;
 use crate::chat::tools::decode as tools;
-use crate::codec::BadRequest;
+use crate::codec::{BadRequest, DecodedRequest};
 use crate::json::Str;
 
 /// Members that are never passed on: the gateway's own hints, and names of endpoints and keys,
@@ -26,10 +27,22 @@ const NEVER_PASSED_ON: [&str; 5] = ["bardo", "api_base", "base_url", "api_key", 
 /// # Errors
 /// When the body is not JSON of the right types; the refusal names the member.
 pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
+    Ok(read_request(body)?.request)
+}
+
+/// Reads a body of `POST /v1/chat/completions`, and says whether its neutral form lacks members.
+///
+/// # Errors
+/// As [`decode_request`].
+pub fn read_request(body: &[u8]) -> Result<DecodedRequest, BadRequest> {
     let text = utf8(body)?;
     let wire: ChatBody<'_> =
         serde_json::from_str(text).map_err(|error| place::refuse(text, &error))?;
-    request(wire)
+    let holds_unread_members = left_out::holds_unread_members(&wire);
+    Ok(DecodedRequest {
+        request: request(wire)?,
+        holds_unread_members,
+    })
 }
 
 pub(in crate::chat) fn utf8(body: &[u8]) -> Result<&str, BadRequest> {

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::json::{Count, Lenient, Str, wire_object};
+use crate::json::{Count, Lenient, Str, lenient_object, wire_object};
 
 wire_object! {
     /// One `GenerateContentResponse`: a whole answer, or one event of a stream.
@@ -154,24 +154,24 @@ wire_object! {
         "logProbability" => log_probability: Option<&'a RawValue>,
         ..
     }
+}
 
+lenient_object! {
     pub(in crate::gemini) struct UsageMetadata<'a> {
-        "promptTokenCount" => prompt_token_count: Count,
-        "cachedContentTokenCount" => cached_content_token_count: Count,
-        "candidatesTokenCount" => candidates_token_count: Count,
-        "thoughtsTokenCount" => thoughts_token_count: Count,
-        "toolUsePromptTokenCount" => tool_use_prompt_token_count: Count,
-        "totalTokenCount" => total_token_count: Count,
-        "promptTokensDetails" => prompt_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
-        "cacheTokensDetails" => cache_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
-        "candidatesTokensDetails" => candidates_tokens_details: Lenient<Vec<ModalityCount<'a>>>,
-        ..
+        "promptTokenCount" => prompt_token_count: u64,
+        "cachedContentTokenCount" => cached_content_token_count: u64,
+        "candidatesTokenCount" => candidates_token_count: u64,
+        "thoughtsTokenCount" => thoughts_token_count: u64,
+        "toolUsePromptTokenCount" => tool_use_prompt_token_count: u64,
+        "totalTokenCount" => total_token_count: u64,
+        "promptTokensDetails" => prompt_tokens_details: Vec<ModalityCount<'a>>,
+        "cacheTokensDetails" => cache_tokens_details: Vec<ModalityCount<'a>>,
+        "candidatesTokensDetails" => candidates_tokens_details: Vec<ModalityCount<'a>>,
     }
 
     pub(in crate::gemini) struct ModalityCount<'a> {
-        "modality" => modality: Option<Str<'a>>,
-        "tokenCount" => token_count: Count,
-        ..
+        "modality" => modality: Str<'a>,
+        "tokenCount" => token_count: u64,
     }
 }
 

@@ -8,7 +8,7 @@ use bardo_types::usage::Usage;
 use serde_json::value::RawValue;
 
 use crate::codec::DecodeContext;
-use crate::json::{Count, Lenient, Str, kept_object, wire_object};
+use crate::json::{Count, Lenient, Str, kept_object, lenient_object, wire_object};
 use crate::kit::namespaces;
 use crate::responses::stream::decode::ResponsesDecoder;
 use crate::responses::usage::{ResponsesUsage, ToolUsage};
@@ -26,12 +26,7 @@ wire_object! {
         "output" => output: Option<Vec<&'a RawValue>>,
         "service_tier" => service_tier: Lenient<Str<'a>>,
         "usage" => usage: Lenient<ResponsesUsage<'a>>,
-        "tool_usage" => tool_usage: Lenient<ToolUsage<'a>>,
-    }
-
-    /// The member `incomplete_details`.
-    pub(in crate::responses) struct Incomplete<'a> {
-        "reason" => reason: Option<Str<'a>>,
+        "tool_usage" => tool_usage: Lenient<ToolUsage>,
     }
 
     /// An output item. Its `content` is typed for messages only.
@@ -53,6 +48,13 @@ wire_object! {
         "refusal" => refusal: Option<Str<'a>>,
         "annotations" => annotations: Option<Vec<&'a RawValue>>,
         "logprobs" => logprobs: Option<Vec<&'a RawValue>>,
+    }
+}
+
+lenient_object! {
+    /// The member `incomplete_details`.
+    pub(in crate::responses) struct Incomplete<'a> {
+        "reason" => reason: Str<'a>,
     }
 }
 

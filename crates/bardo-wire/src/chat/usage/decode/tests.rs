@@ -1,3 +1,5 @@
+use serde_json::value::RawValue;
+
 use super::*;
 
 fn usage_of(usage: &RawValue) -> Counts<'_> {
