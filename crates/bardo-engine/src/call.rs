@@ -17,8 +17,13 @@ use crate::request_size::Size;
 use crate::snapshot::Snapshot;
 
 /// A request that is well formed. Nothing is known yet of where it goes.
+///
+/// It is on the heap, because each stage hands it on to the next.
 #[derive(Clone)]
-pub struct Call {
+pub struct Call(Box<CallFields>);
+
+#[derive(Clone)]
+struct CallFields {
     request_id: RequestId,
     client_request_id: Option<Arc<str>>,
     principal: Principal,
@@ -64,7 +69,7 @@ impl Call {
             stream,
             include_usage,
         } = top;
-        Self {
+        Self(Box::new(CallFields {
             request_id: received.request_id,
             client_request_id: received.client_request_id,
             principal: received.principal,
@@ -82,169 +87,170 @@ impl Call {
             read_in: at.elapsed(),
             is_part: false,
             url: received.url,
-        }
+        }))
     }
 
     /// The address that the caller asked; empty where nothing is for sale.
     pub(crate) fn url(&self) -> &str {
-        self.url.as_deref().unwrap_or_default()
+        self.0.url.as_deref().unwrap_or_default()
     }
 
     /// The call with another request_body, for stages that change what is asked.
     pub(crate) fn with_body(self, change: impl FnOnce(RequestBody) -> RequestBody) -> Self {
-        Self {
-            request_body: change(self.request_body),
-            ..self
-        }
+        let fields = *self.0;
+        Self(Box::new(CallFields {
+            request_body: change(fields.request_body),
+            ..fields
+        }))
     }
 
     /// A copy of the request under another id. The caller's own id stays with this one.
     pub(crate) fn again_as(&self, request_id: RequestId) -> Self {
-        Self {
-            request_id,
-            client_request_id: None,
-            ..self.clone()
-        }
+        let mut again = self.clone();
+        again.0.request_id = request_id;
+        again.0.client_request_id = None;
+        again
     }
 
     /// A copy of the request with a part of its limit of costs, in 10⁻⁶ USD; `None`: without one.
     pub(crate) fn within_cost(&self, most: Option<u64>) -> Self {
         let mut part = self.clone();
-        part.hints.route.get_or_insert_default().max_cost_micro_usd = most;
-        part.is_part = true;
+        let route = &mut part.0.hints.route;
+        route.get_or_insert_default().max_cost_micro_usd = most;
+        part.0.is_part = true;
         part
     }
 
     /// Whether the limit of costs is a part of the caller's, for one of two requests.
     pub(crate) fn is_part(&self) -> bool {
-        self.is_part
+        self.0.is_part
     }
 
     /// The call for the account of another, paid by the owner of the gateway.
-    pub(crate) fn paid_by_owner(self, account: AccountId) -> Self {
+    pub(crate) fn paid_by_owner(mut self, account: AccountId) -> Self {
         let payer = Payer::Owner;
-        Self {
-            principal: Principal { account, payer },
-            ..self
-        }
+        self.0.principal = Principal { account, payer };
+        self
     }
 
     /// The call with another body and a whole answer, and with those hints alone that say which
     /// agent calls.
     pub(crate) fn shortened(&self, request_body: RequestBody) -> Self {
-        let route = self.hints.route.as_deref();
+        let known = &self.0.hints;
+        let route = known.route.as_deref();
         let mut hints = Hints::default();
-        hints.session = self.hints.session.clone();
-        hints.subsystem = self.hints.subsystem.clone();
+        hints.session = known.session.clone();
+        hints.subsystem = known.subsystem.clone();
         hints.route = route.map(|route| {
             Box::new(RouteHints {
                 golem_id: route.golem_id.clone(),
                 ..RouteHints::default()
             })
         });
-        Self {
+        Self(Box::new(CallFields {
             request_body,
             hints,
             stream: false,
             include_usage: false,
-            ..self.clone()
-        }
+            ..(*self.0).clone()
+        }))
     }
 
     /// The call under the configuration and catalogs of another moment.
-    pub(crate) fn in_world(self, snapshot: Arc<Snapshot>) -> Self {
-        Self { snapshot, ..self }
+    pub(crate) fn in_world(mut self, snapshot: Arc<Snapshot>) -> Self {
+        self.0.snapshot = snapshot;
+        self
     }
 
     /// Whether the caller wants the answer piece by piece.
     #[must_use]
     pub fn stream(&self) -> bool {
-        self.stream
+        self.0.stream
     }
 
     /// The id that was made for it.
     pub(crate) fn request_id(&self) -> &RequestId {
-        &self.request_id
+        &self.0.request_id
     }
 
     /// The caller's own id for it.
     pub(crate) fn client_request_id(&self) -> Option<&Arc<str>> {
-        self.client_request_id.as_ref()
+        self.0.client_request_id.as_ref()
     }
 
     /// The caller and its payer.
     pub(crate) fn principal(&self) -> &Principal {
-        &self.principal
+        &self.0.principal
     }
 
     /// An answer, vectors, or a count of tokens.
     pub(crate) fn task(&self) -> Task {
-        self.task
+        self.0.task
     }
 
     /// The caller's dialect.
     pub(crate) fn dialect(&self) -> Dialect {
-        self.dialect
+        self.0.dialect
     }
 
     /// The caller's headers that may travel on.
     pub(crate) fn forward(&self) -> &http::HeaderMap {
-        &self.forward
+        &self.0.forward
     }
 
     /// The body of the request, as bytes and in neutral form.
     pub(crate) fn request_body(&self) -> &RequestBody {
-        &self.request_body
+        &self.0.request_body
     }
 
     /// The caller's bytes.
     pub(crate) fn body(&self) -> &Bytes {
-        self.request_body.body()
+        self.0.request_body.body()
     }
 
     /// The caller's top-level members.
     pub(crate) fn top(&self) -> TopLevel<'_> {
-        self.request_body.top()
+        self.0.request_body.top()
     }
 
     /// The tokens and answers that the request tells of.
     pub(crate) fn size(&self) -> Size {
-        self.request_body.size()
+        self.0.request_body.size()
     }
 
     /// The hints of headers and body.
     pub(crate) fn hints(&self) -> &Hints {
-        &self.hints
+        &self.0.hints
     }
 
     /// The model as the caller named it.
     #[must_use]
     pub fn model(&self) -> &Arc<str> {
-        &self.model
+        &self.0.model
     }
 
     /// Whether the caller asked for the usage at the end of a stream.
     pub(crate) fn include_usage(&self) -> bool {
-        self.include_usage
+        self.0.include_usage
     }
 
     /// The configuration and catalogs that hold for this request.
     pub(crate) fn snapshot(&self) -> &Arc<Snapshot> {
-        &self.snapshot
+        &self.0.snapshot
     }
 
     /// When it was received.
     pub(crate) fn received_at(&self) -> Instant {
-        self.received_at
+        self.0.received_at
     }
 
     /// Time that reading it took.
     pub(crate) fn read_in(&self) -> Duration {
-        self.read_in
+        self.0.read_in
     }
 
     /// When it was received, by the wall clock, in milliseconds since 1970.
     pub(crate) fn received_at_ms(&self) -> u64 {
-        self.received_at_ms
+        self.0.received_at_ms
     }
 }

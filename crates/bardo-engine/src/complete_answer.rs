@@ -53,7 +53,8 @@ impl CompleteAnswer {
         reading: Reading,
     ) -> Result<Self, Failure> {
         if call.stream() {
-            return collect(arriving, call, shaped).await;
+            // On the heap, since most answers are read without it.
+            return Box::pin(collect(arriving, call, shaped)).await;
         }
         let bytes = read_whole(arriving, call.snapshot().deadlines).await?;
         let (usage, model, response) = match &shaped.mode {

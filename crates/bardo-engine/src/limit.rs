@@ -22,8 +22,7 @@ use crate::snapshot::Snapshot;
 
 /// A request within its caller's limits. Nothing is held for it yet.
 pub(crate) struct Limited {
-    /// On the heap, since every stage hands it on.
-    call: Box<Call>,
+    call: Call,
     life: Lifecycle<Admitted>,
     /// Its place in the cache, where the cache has a part in it and no answer.
     slot: Option<Box<CacheSlot>>,
@@ -74,13 +73,13 @@ impl Limited {
     /// The request with another source, for stages that change what is asked.
     pub(crate) fn with_call(self, change: impl FnOnce(Call) -> Call) -> Self {
         Self {
-            call: Box::new(change(*self.call)),
+            call: change(self.call),
             ..self
         }
     }
 
     /// The request and its state, for the stage that holds its money.
-    pub(crate) fn into_parts(self) -> (Box<Call>, Lifecycle<Admitted>) {
+    pub(crate) fn into_parts(self) -> (Call, Lifecycle<Admitted>) {
         (self.call, self.life)
     }
 
@@ -115,7 +114,6 @@ impl Engine {
     /// # Errors
     /// When a limit is reached, or too many requests wait to be settled.
     pub(crate) async fn limit(&self, call: Call) -> Result<Limited, EngineError> {
-        let call = Box::new(call);
         let permit = self.settler.room().ok_or(EngineError::Busy)?;
         let mut life = Lifecycle::new(
             RequestRecord::new(

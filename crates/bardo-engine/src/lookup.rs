@@ -48,7 +48,7 @@ pub(crate) enum Lookup<T> {
 
 /// An answer to a request that is there already.
 pub(crate) struct FoundHit {
-    pub(crate) call: Box<Call>,
+    pub(crate) call: Call,
     pub(crate) life: Lifecycle<Admitted>,
     pub(crate) found: FoundAnswer,
 }

@@ -34,7 +34,7 @@ const TRIES: usize = 4;
 
 /// A request whose worst case is held, where it can cost anything. Nothing is sent yet.
 pub(crate) struct Funded {
-    call: Box<Call>,
+    call: Call,
     plan: Plan,
     grant: Grant,
     life: Lifecycle<Reserved>,
@@ -47,7 +47,7 @@ impl Funded {
     }
 
     /// The request, its plan, how far its hold goes, and its state, for the stage that sends it.
-    pub(crate) fn into_parts(self) -> (Box<Call>, Plan, Grant, Lifecycle<Reserved>) {
+    pub(crate) fn into_parts(self) -> (Call, Plan, Grant, Lifecycle<Reserved>) {
         (self.call, self.plan, self.grant, self.life)
     }
 }

@@ -308,7 +308,7 @@ impl Engine {
         self: &Arc<Self>,
         call: &Call,
         leg: &Leg,
-    ) -> Option<(Box<Call>, Shaped, Lifecycle<crate::lifecycle::Reserved>)> {
+    ) -> Option<(Call, Shaped, Lifecycle<crate::lifecycle::Reserved>)> {
         let number = self.prompt_caches.stored.next();
         let id = RequestId::parse(&format!("{}_store{number}", call.request_id())).ok()?;
         let account = AccountId::parse(STORED_PREFIX_ACCOUNT).ok()?;

@@ -105,7 +105,9 @@ impl Transport {
                 },
             }
         }
-        let line = connect::connect(origin, &self.dialer, self.connect_timeout).await?;
+        // On the heap: the future of every request has room for it, and few requests connect.
+        let line = connect::connect(origin, &self.dialer, self.connect_timeout);
+        let line = Box::pin(line).await?;
         handed_over();
         Self::send_on(origin, line, request)
             .await

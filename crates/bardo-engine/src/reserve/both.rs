@@ -21,7 +21,7 @@ use crate::received::Payer;
 
 /// One of two requests that are held for together.
 struct PairedRequest {
-    call: Box<Call>,
+    call: Call,
     /// The plan that the hold pays for.
     plan: Plan,
     /// The plan with all backends, where the hold does not pay for it yet.
