@@ -92,6 +92,7 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         has_profile: setup.has_profile,
         thinks: setup.thinks,
         flushes: 0,
+        heard: None,
     })
 }
 
@@ -182,7 +183,8 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// What changes answers beside the request: the settings, and headers that are sent on.
+/// What changes answers beside the request: the settings, headers that are sent on, and names whose
+/// loss is an error.
 pub(crate) fn settings(call: &Call, policy: &CachePolicy) -> Vec<u8> {
     let mut all = policy.revision.clone();
     let mut headers: Vec<(&str, &[u8])> = call
@@ -192,10 +194,13 @@ pub(crate) fn settings(call: &Call, policy: &CachePolicy) -> Vec<u8> {
         .filter(|(name, _)| !TRACES.contains(name))
         .collect();
     headers.sort_unstable();
-    for part in headers
+    let headers = headers
         .iter()
-        .flat_map(|(name, value)| [name.as_bytes(), value])
-    {
+        .flat_map(|(name, value)| [name.as_bytes(), value]);
+    // Each name stands behind an empty one, which is no header.
+    let required = call.hints().require.iter();
+    let required = required.flat_map(|name| [&[], name.as_bytes()]);
+    for part in headers.chain(required) {
         all.extend_from_slice(&(part.len() as u64).to_le_bytes());
         all.extend_from_slice(part);
     }

@@ -11,7 +11,7 @@ use bardo_types::usage::Usage;
 use serde_json::{Value, json};
 
 use crate::purse::{PRICE, Purse};
-use crate::world::{Bench, Call, Read, prompt, read, script, world};
+use crate::world::{Bench, Call, Read, prompt, read, script, world, world_named};
 
 const DIALECTS: [Dialect; 4] = [
     Dialect::Chat,
@@ -298,6 +298,47 @@ async fn a_stored_answer_is_the_last_resort_and_says_so() {
         }
     }
     purse.settled().await;
+}
+
+#[tokio::test]
+async fn the_answer_of_a_fallback_is_not_stored_where_its_name_stands_for_another_model() {
+    let bench = Bench::start();
+    bench.swap(|address| {
+        let alias = Some(("gpt-5.5", "claude-sonnet-5-5"));
+        let mut world = world_named(address, |_| true, None, alias);
+        let fallbacks = vec!["backend-0/gpt-5.5".to_owned()];
+        world.fallbacks.insert("gpt-5.5".to_owned(), fallbacks);
+        world.cache = policy();
+        world
+    });
+    let body = asking(Dialect::Chat, "gpt-5.5", &words("renamed"), false);
+    let fault = json!({ "kind": "status", "status": 503 });
+    bench.fault("anthropic", 1, fault).await;
+    for (model, cache) in [
+        ("gpt-5.5", "miss"),
+        ("claude-sonnet-5-5", "miss"),
+        ("claude-sonnet-5-5", "hash"),
+    ] {
+        let answer = bench.ask(Dialect::Chat, &body).await.expect("an answer");
+        let told = (&*answer.head.model, &*answer.head.cache);
+        assert_eq!(told, (model, cache));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_lacks_what_a_request_insists_on_does_not_serve_it() {
+    let purse = purse().await;
+    let insisting = |on: &str| {
+        let mut body = asking(Dialect::Chat, "claude-sonnet-5-5", &words("seed"), false);
+        body["seed"] = json!(7);
+        body["bardo"]["require"] = json!([on]);
+        body
+    };
+    let answer = purse.ask(Dialect::Chat, &insisting("logprobs")).await;
+    let answer = answer.expect("an answer");
+    assert!(answer.head.degraded.contains("seed"), "{:?}", answer.head);
+    let refused = purse.ask(Dialect::Chat, &insisting("seed")).await;
+    assert!(refused.is_err(), "{:?}", refused.map(|answer| answer.head));
 }
 
 /// A caller and an agent of it.
