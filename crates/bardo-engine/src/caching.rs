@@ -57,15 +57,20 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
     if body.holds_unread_members(memory) {
         return Err(CacheSkip::Never(Never::Unread));
     }
+    let agent = hints.golem_id.as_deref().unwrap_or_default();
+    // Whoever spends by a delegation may learn nothing of what the account asks. An id has no slash.
+    let delegation = call.principal().delegation();
+    let delegate = delegation.map(|name| format!("{name}/{agent}"));
     let caller = CacheCaller {
         tenant: &call.principal().account,
-        agent: Some(hints.golem_id.as_deref().unwrap_or_default()),
-        clade: None,
+        agent: Some(agent),
+        clade: delegate.as_deref(),
         shares_publicly: false,
     };
-    let scope = match class {
-        SecurityClass::Standard => policy.scope,
-        _ => Scope::Agent,
+    let scope = match (class, &delegate) {
+        (_, Some(_)) => Scope::Clade,
+        (SecurityClass::Standard, None) => policy.scope,
+        (_, None) => Scope::Agent,
     };
     let namespace = caller
         .namespace(scope, class)

@@ -59,20 +59,14 @@ pub(crate) struct FlightTerms {
 }
 
 impl FlightTerms {
-    /// Whether the same balance and caps limit a request.
+    /// Whether the same balance and caps limit a request with the same key of the cache.
     fn have_the_caps_of(&self, call: &Call) -> bool {
-        let counted = |payer: &Payer| match payer {
+        let counted_as = |payer: &Payer| match payer {
             Payer::Owner => None,
-            Payer::Prepaid(terms) => {
-                let delegated = terms.delegated.as_ref();
-                Some((
-                    terms.counted_as.clone(),
-                    delegated.map(|one| one.counted_as.clone()),
-                ))
-            }
+            Payer::Prepaid(terms) => Some(terms.counted_as.clone()),
         };
         self.session == call.hints().session
-            && counted(&self.payer) == counted(&call.principal().payer)
+            && counted_as(&self.payer) == counted_as(&call.principal().payer)
     }
 }
 

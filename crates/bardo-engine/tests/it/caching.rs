@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use bardo_access::CachePermission;
+use bardo_access::{CachePermission, DelegatedSpending, PayerTerms};
 use bardo_engine::{CachePolicy, EngineError, Hints, Principal, Snapshot, Task};
+use bardo_types::ids::KeyId;
 use bardo_types::model::Dialect;
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::receipt::{Outcome, Receipt};
@@ -392,6 +393,31 @@ async fn no_answer_crosses_from_one_account_or_agent_to_another() {
             answer.head.cache, expected,
             "{account} {agent:?} {question}"
         );
+    }
+}
+
+#[tokio::test]
+async fn who_spends_by_a_delegation_gets_no_answer_of_the_account_nor_of_another_delegation() {
+    let mut purse = purse().await;
+    let own = purse.key.id.clone();
+    let mut body = asking(Dialect::Chat, "gpt-5.5", &words("delegated"), false);
+    let caller = |name: &KeyId, purse: &Purse| {
+        let most = MicroUsd::new(1_000_000);
+        let counted_as = name.clone();
+        let delegated = (*name != own).then_some(DelegatedSpending { counted_as, most });
+        let terms = PayerTerms::of_key(&purse.key);
+        PayerTerms { delegated, ..terms }
+    };
+    let names = [own.as_str(), "0x1:0x2", "0x1:0x3"].map(|name| KeyId::parse(name).expect("an id"));
+    for agent in ["", "one"] {
+        body["bardo"]["golem_id"] = json!(agent);
+        for expected in ["miss", "hash"] {
+            for name in &names {
+                purse.terms = Some(caller(name, &purse));
+                let answer = purse.ask(Dialect::Chat, &body).await.expect("an answer");
+                assert_eq!(answer.head.cache, expected, "{name} {agent}");
+            }
+        }
     }
 }
 
