@@ -307,6 +307,17 @@ impl Store {
         }
     }
 
+    /// Removes the entry of a key, which a flush should have found; says whether there was one.
+    pub fn remove(&self, key: &Key) -> bool {
+        let mut books = self.books();
+        let Some(slot) = self.cache.peek(key) else {
+            return false;
+        };
+        CacheCounters::count(&self.counters.flushed);
+        CacheCounters::count(&slot.counters.flushed);
+        self.remove_locked(&mut books, key)
+    }
+
     /// Removes what `flush` names, and says how many entries that were.
     pub fn flush(&self, flush: &Flush) -> u64 {
         self.flush_by_tenant(flush).values().sum()

@@ -10,7 +10,7 @@ use bardo_cache::key::Key;
 use bardo_cache::policy::Never;
 use bardo_cache::sealed::Sealer;
 use bardo_cache::second::{SecondFetch, SecondLevel};
-use bardo_cache::store::{CacheHit, Limits, Store};
+use bardo_cache::store::{CacheHit, FlushSubject, Limits, Store};
 use bardo_cache::ttl::AnswerKind;
 use bardo_types::ids::AccountId;
 use bardo_types::receipt::Receipt;
@@ -247,16 +247,18 @@ impl AnswerCache {
         }
         // The level behind may still hold what was removed here.
         if self.invalidations.untold().is_some() {
-            return store.get(&slot.key, &reading);
+            return store.get(key, &reading);
         }
         let flushes = self.invalidations.count();
         if let SecondFetch::Entry(entry) = second.get(key).await
-            && !self
-                .invalidations
-                .reached_since(flushes, &slot.subject(tenant))
             && let Some(hit) = store.adopt(key, *entry, &reading)
         {
-            return Some(hit);
+            // A flush meanwhile may not have found it, here or there.
+            let subject = FlushSubject::of(&hit.entry);
+            if !self.invalidations.reached_since(flushes, &subject) {
+                return Some(hit);
+            }
+            store.remove(key);
         }
         store.get(key, &reading)
     }

@@ -26,6 +26,9 @@ pub(crate) struct CacheSlot {
     pub(crate) thinks: bool,
     /// Flushes of the process when the request was looked up.
     pub(crate) flushes: u64,
+    /// Flushes of all processes that were carried out here by then; `None` where nothing is heard of
+    /// other processes.
+    pub(crate) heard: Option<u64>,
 }
 
 impl CacheSlot {

@@ -57,15 +57,20 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
     if body.holds_unread_members(memory) {
         return Err(CacheSkip::Never(Never::Unread));
     }
+    let agent = hints.golem_id.as_deref().unwrap_or_default();
+    // Whoever spends by a delegation may learn nothing of what the account asks. An id has no slash.
+    let delegation = call.principal().delegation();
+    let delegate = delegation.map(|name| format!("{name}/{agent}"));
     let caller = CacheCaller {
         tenant: &call.principal().account,
-        agent: Some(hints.golem_id.as_deref().unwrap_or_default()),
-        clade: None,
+        agent: Some(agent),
+        clade: delegate.as_deref(),
         shares_publicly: false,
     };
-    let scope = match class {
-        SecurityClass::Standard => policy.scope,
-        _ => Scope::Agent,
+    let scope = match (class, &delegate) {
+        (_, Some(_)) => Scope::Clade,
+        (SecurityClass::Standard, None) => policy.scope,
+        (_, None) => Scope::Agent,
     };
     let namespace = caller
         .namespace(scope, class)
@@ -92,6 +97,7 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         has_profile: setup.has_profile,
         thinks: setup.thinks,
         flushes: 0,
+        heard: None,
     })
 }
 
@@ -182,7 +188,8 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// What changes answers beside the request: the settings, and headers that are sent on.
+/// What changes answers beside the request: the settings, headers that are sent on, and names whose
+/// loss is an error.
 pub(crate) fn settings(call: &Call, policy: &CachePolicy) -> Vec<u8> {
     let mut all = policy.revision.clone();
     let mut headers: Vec<(&str, &[u8])> = call
@@ -192,10 +199,13 @@ pub(crate) fn settings(call: &Call, policy: &CachePolicy) -> Vec<u8> {
         .filter(|(name, _)| !TRACES.contains(name))
         .collect();
     headers.sort_unstable();
-    for part in headers
+    let headers = headers
         .iter()
-        .flat_map(|(name, value)| [name.as_bytes(), value])
-    {
+        .flat_map(|(name, value)| [name.as_bytes(), value]);
+    // Each name stands behind an empty one, which is no header.
+    let required = call.hints().require.iter();
+    let required = required.flat_map(|name| [&[], name.as_bytes()]);
+    for part in headers.chain(required) {
         all.extend_from_slice(&(part.len() as u64).to_le_bytes());
         all.extend_from_slice(part);
     }

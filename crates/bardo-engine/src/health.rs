@@ -366,4 +366,4 @@ impl HealthRecords {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

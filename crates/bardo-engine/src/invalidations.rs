@@ -154,6 +154,11 @@ impl Invalidations {
         *self.applied.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// As [`Self::applied`], for a request.
+    pub(crate) fn heard(&self) -> Option<u64> {
+        *self.applied.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Notes that all flushes up to this number were carried out here.
     pub(crate) fn apply(&self, last: u64) {
         *self.applied.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);

@@ -155,10 +155,11 @@ impl Engine {
 
     /// The place of a request after what it shows to be old was removed.
     fn placed(&self, call: &Call, mut slot: CacheSlot) -> CacheSlot {
-        let set = self.cache.invalidations().regime();
-        slot.regime = call.hints().regime.or(set).or(slot.regime);
+        let known = self.cache.invalidations();
+        slot.regime = call.hints().regime.or(known.regime()).or(slot.regime);
         self.watch(call, &slot);
-        slot.flushes = self.cache.invalidations().count();
+        slot.flushes = known.count();
+        slot.heard = self.cache.second().and_then(|_| known.heard());
         slot
     }
 

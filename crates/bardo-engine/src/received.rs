@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bardo_access::PayerTerms;
-use bardo_types::ids::{AccountId, InvalidId, RequestId};
+use bardo_types::ids::{AccountId, InvalidId, KeyId, RequestId};
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
 use bardo_types::receipt::PaymentMode;
@@ -66,9 +66,17 @@ impl Principal {
         matches!(&self.payer, Payer::Prepaid(terms) if terms.per_request.is_some())
     }
 
+    /// The delegation by which the caller spends the money of another account.
+    pub(crate) fn delegation(&self) -> Option<&KeyId> {
+        match &self.payer {
+            Payer::Owner => None,
+            Payer::Prepaid(terms) => terms.delegated.as_ref().map(|one| &one.counted_as),
+        }
+    }
+
     /// Whether the caller spends the money of another account by a delegation.
     pub(crate) fn spends_of_another(&self) -> bool {
-        matches!(&self.payer, Payer::Prepaid(terms) if terms.delegated.is_some())
+        self.delegation().is_some()
     }
 
     /// The least that an answer with content is charged.

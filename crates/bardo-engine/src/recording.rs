@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bardo_cache::entry::{CachedAnswer, Fresh};
 use bardo_cache::policy::{CacheOffer, Never, may_store};
+use bardo_cache::second::SecondLevel;
+use bardo_cache::store::FlushSubject;
 use bardo_types::Degradation;
 use bardo_types::chat::StreamEvent;
 use bardo_types::ids::AccountId;
@@ -20,7 +22,7 @@ use crate::sentences::SentenceVector;
 use crate::snapshot::Snapshot;
 
 /// Name of the loss that money limited the length of the answer.
-const LIMITED: &str = "max_tokens";
+pub(crate) const LIMITED: &str = "max_tokens";
 
 /// Losses that another answer to the request may not have: they come of the moment, or of the choice
 /// among backends.
@@ -57,11 +59,12 @@ impl RequestedModel {
     /// Whether the request is meant for `model`, a name of the catalog. A name that the gateway
     /// chooses a model for means each of them.
     fn means(&self, model: &str) -> bool {
-        // A name that stands for another model gets this one as a fallback alone, which is a loss.
-        if *self.name == *model {
+        let roster = self.snapshot.roster();
+        // Where the owner made the name an alias, the model of this very name is a fallback.
+        if *self.name == *model && roster.unaliased(model) == model {
             return true;
         }
-        let named = self.snapshot.roster().resolve(&self.name);
+        let named = roster.resolve(&self.name);
         let named = named.unwrap_or_default();
         named.is_empty() || named.iter().any(|candidate| candidate.entry.id == model)
     }
@@ -216,7 +219,9 @@ impl Recording {
             return Err(CacheSkip::Circumstances);
         }
         let known = self.cache.invalidations();
-        if known.reached_since(self.slot.flushes, &self.slot.subject(&self.tenant)) {
+        let subject = self.slot.subject(&self.tenant);
+        let is_flushed = || known.reached_since(self.slot.flushes, &subject);
+        if is_flushed() {
             return Err(CacheSkip::Flushed);
         }
         let entry = self
@@ -239,15 +244,41 @@ impl Recording {
                 now_ms,
             })
             .map_err(CacheSkip::Never)?;
+        // A flush between the look and the insertion did not find the entry.
+        if is_flushed() {
+            self.cache.store().remove(&entry.key);
+            return Err(CacheSkip::Flushed);
+        }
         if let (Some(second), Ok(runtime)) = (self.cache.second(), Handle::try_current()) {
             let (second, entry) = (Arc::clone(second), Arc::clone(&entry));
+            let heard = self.slot.heard;
             runtime.spawn(async move {
-                // A loss is counted there and costs a miss.
-                let _ = second.put(&entry, entry.ttl_ms).await;
+                if !is_removed_elsewhere(&*second, &entry, heard).await {
+                    // A loss is counted there and costs a miss.
+                    let _ = second.put(&entry, entry.ttl_ms).await;
+                }
             });
         }
         Ok(entry)
     }
+}
+
+/// Whether another process has removed an answer since its request was looked up, and this one has
+/// not heard of it. In the level behind, nothing would remove the answer again.
+async fn is_removed_elsewhere(
+    second: &dyn SecondLevel,
+    entry: &CachedAnswer,
+    heard: Option<u64>,
+) -> bool {
+    // Nothing was heard of other processes yet.
+    let Some(heard) = heard else {
+        return false;
+    };
+    let news = second.flushes(Some(heard)).await;
+    let flushes = news.ok().and_then(|news| news.flushes);
+    // What cannot be known may have reached it.
+    let subject = FlushSubject::of(entry);
+    flushes.is_none_or(|flushes| flushes.iter().any(|flush| flush.reaches(&subject)))
 }
 
 /// The losses that a stored answer has for each caller: it is whole, so its limit is none.
@@ -259,5 +290,81 @@ fn lasting(degraded: &[Degradation]) -> Vec<Degradation> {
 impl Drop for Recording {
     fn drop(&mut self) {
         self.live.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use bardo_cache::key::Key;
+    use bardo_cache::policy::Wish;
+    use bardo_cache::scope::Namespace;
+    use bardo_cache::store::{Flush, Limits};
+    use bardo_cache::tags::Tags;
+    use bardo_cache::ttl::AnswerKind;
+    use bardo_types::chat::Finish;
+
+    use super::*;
+    use crate::health::tests::observations::receipt;
+    use crate::invalidations::FlushCause;
+
+    fn recorded(cache: &Arc<AnswerCache>, tenant: &AccountId) -> Recording {
+        let slot = CacheSlot {
+            key: Key::from_bytes([1; 32]),
+            namespace: Namespace::tenant(tenant),
+            class: SecurityClass::Standard,
+            wish: Wish::Default,
+            kind: AnswerKind::Static,
+            regime: None,
+            tags: Tags::default(),
+            has_profile: false,
+            thinks: false,
+            flushes: cache.invalidations().count(),
+            heard: None,
+        };
+        let live = Arc::new(LiveAnswer::new());
+        let recording = Recording::new(live, slot, tenant.clone(), Arc::clone(cache), None);
+        recording.comes_from(AnswerOrigin {
+            model: "m".into(),
+            backend: "b".into(),
+            class: SecurityClass::Standard,
+            degraded: Vec::new(),
+        });
+        recording.begin();
+        let text = "An answer of more than ten tokens, which is thus kept.".to_owned();
+        recording.push(&mut vec![
+            StreamEvent::Text { choice: 0, text },
+            StreamEvent::Finish {
+                choice: 0,
+                reason: Finish::Stop,
+                stop_sequence: None,
+                details: None,
+            },
+            StreamEvent::Done,
+        ]);
+        recording
+    }
+
+    #[test]
+    fn a_flush_at_the_moment_of_storing_misses_no_entry() {
+        let cache = Arc::new(AnswerCache::new(Limits::default(), || None, None));
+        let tenant = AccountId::parse("a").unwrap();
+        let receipt = receipt(Vec::new(), Outcome::Finished);
+        assert!(recorded(&cache, &tenant).store(&receipt, 1).is_some());
+        for round in 0..1_000 {
+            let recording = recorded(&cache, &tenant);
+            let start = Barrier::new(2);
+            std::thread::scope(|threads| {
+                threads.spawn(|| {
+                    start.wait();
+                    recording.store(&receipt, 1);
+                });
+                start.wait();
+                cache.invalidations().note(&Flush::All, FlushCause::Chain);
+                cache.store().flush(&Flush::All);
+            });
+            assert_eq!(cache.store().stats().entries, 0, "{round}");
+        }
     }
 }

@@ -18,8 +18,8 @@ use crate::limit::Limited;
 use crate::live::{AnswerOrigin, LiveAnswer};
 use crate::lookup::{FoundAnswer, FoundBody, FoundHit};
 use crate::receipt_builder::Served;
-use crate::recording::{Recording, RequestedModel};
-use crate::single_flight::{Boarding, FlightTicket, Follower};
+use crate::recording::{LIMITED, Recording, RequestedModel};
+use crate::single_flight::{Boarding, FlightTerms, FlightTicket, Follower};
 use crate::stores::StoredBody;
 
 /// What came of following another request.
@@ -51,7 +51,16 @@ impl Engine {
         }
         let mut round = 0;
         loop {
-            let follower = match self.flights.board(slot.key, round) {
+            let terms = || FlightTerms {
+                flushes: slot.flushes,
+                payer: limited.call().principal().payer.clone(),
+                session: limited.call().hints().session.clone(),
+            };
+            let tenant = &limited.call().principal().account;
+            let known = self.cache.invalidations();
+            let is_current = |flushes| !known.reached_since(flushes, &slot.subject(tenant));
+            let boarding = self.flights.board(slot.key, round, terms, is_current);
+            let follower = match boarding {
                 Boarding::Lead(ticket) => return self.lead(limited, *slot, ticket).await,
                 Boarding::Follow(follower) => follower,
             };
@@ -104,6 +113,11 @@ impl Engine {
             return Followed::Free(next);
         };
         if !may_have(call, &origin.model, &origin.backend) {
+            return Followed::Alone;
+        }
+        // The money of another key or session made it shorter.
+        let is_limited = origin.degraded.iter().any(|lost| lost.feature == LIMITED);
+        if is_limited && !follower.has_the_caps_of(call) {
             return Followed::Alone;
         }
         let body = if call.stream() {

@@ -18,9 +18,11 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 
 use crate::answer::{Answer, AnswerBody, AnswerStream};
+use crate::call::Call;
 use crate::error::EngineError;
 use crate::head::{AnswerHead, Figures};
 use crate::live::{AnswerOrigin, LiveAnswer, LiveNext};
+use crate::received::Payer;
 use crate::reply_stream::ReplyStream;
 use crate::source::{Broken, Piece, PieceSource};
 
@@ -46,6 +48,28 @@ struct FlightsOfKey {
     seats: usize,
 }
 
+/// What a request brings to the answer that it makes for others.
+pub(crate) struct FlightTerms {
+    /// Flushes of the process when the request was looked up.
+    pub(crate) flushes: u64,
+    /// Whose balance and caps limit the answer.
+    pub(crate) payer: Payer,
+    /// The session, which may have a cap of its own.
+    pub(crate) session: Option<Arc<str>>,
+}
+
+impl FlightTerms {
+    /// Whether the same balance and caps limit a request with the same key of the cache.
+    fn have_the_caps_of(&self, call: &Call) -> bool {
+        let counted_as = |payer: &Payer| match payer {
+            Payer::Owner => None,
+            Payer::Prepaid(terms) => Some(terms.counted_as.clone()),
+        };
+        self.session == call.hints().session
+            && counted_as(&self.payer) == counted_as(&call.principal().payer)
+    }
+}
+
 /// What a request does about an answer that others may be waiting for.
 pub(crate) enum Boarding {
     /// The request makes the answer.
@@ -63,6 +87,7 @@ pub(crate) struct Flight {
     board: FlightBoard,
     key: Key,
     round: u32,
+    terms: FlightTerms,
     cabin: Mutex<Cabin>,
 }
 
@@ -96,15 +121,22 @@ impl FlightBoard {
     }
 
     /// Finds a request that makes the same answer, or makes this one the leader. `round` counts the
-    /// leaders that this request has seen fail.
-    pub(crate) fn board(&self, key: Key, round: u32) -> Boarding {
+    /// leaders that this request has seen fail. An answer is shared only while `is_current` says so
+    /// of the flushes that it began with.
+    pub(crate) fn board(
+        &self,
+        key: Key,
+        round: u32,
+        terms: impl FnOnce() -> FlightTerms,
+        is_current: impl Fn(u64) -> bool,
+    ) -> Boarding {
         // Dropped behind the lock: the last hold on a flight takes the lock itself.
         let mut open: Vec<Arc<Flight>> = Vec::new();
         let mut all = self.all();
         let of_key = all.entry(key).or_default();
         of_key.round = of_key.round.max(round).min(ROUNDS_MAX);
         open.extend(of_key.flights.iter().filter_map(Weak::upgrade));
-        open.retain(|flight| flight.is_open());
+        open.retain(|flight| flight.is_open() && is_current(flight.terms.flushes));
         if open.len() >= 1_usize << of_key.round {
             of_key.seats = of_key.seats.wrapping_add(1);
             let first = of_key.seats;
@@ -120,6 +152,7 @@ impl FlightBoard {
             board: self.clone(),
             key,
             round: of_key.round,
+            terms: terms(),
             cabin: Mutex::new(Cabin {
                 work: FlightWork::Idle,
                 has_leader: true,
@@ -346,6 +379,11 @@ impl Follower {
     /// The round of a request that was freed by this flight.
     pub(crate) fn next_round(&self) -> u32 {
         self.flight.round + 1
+    }
+
+    /// Whether the same balance and caps limit the answer and a request.
+    pub(crate) fn has_the_caps_of(&self, call: &Call) -> bool {
+        self.flight.terms.have_the_caps_of(call)
     }
 
     /// Waits until the answer will be delivered; an error where none will be.

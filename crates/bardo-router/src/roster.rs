@@ -476,7 +476,8 @@ impl Roster {
     }
 
     /// The model behind an alias of the owner, or the name itself.
-    pub(crate) fn unaliased<'a>(&'a self, name: &'a str) -> &'a str {
+    #[must_use]
+    pub fn unaliased<'a>(&'a self, name: &'a str) -> &'a str {
         self.aliases.get(name).map_or(name, String::as_str)
     }
 

@@ -45,6 +45,19 @@ pub struct FlushSubject<'a> {
     pub tags: &'a Tags,
 }
 
+impl<'a> FlushSubject<'a> {
+    /// What decides whether a flush reaches an entry.
+    #[must_use]
+    pub fn of(entry: &'a CachedAnswer) -> Self {
+        Self {
+            tenant: &entry.tenant,
+            namespace: &entry.namespace,
+            kind: entry.kind,
+            tags: &entry.tags,
+        }
+    }
+}
+
 impl Flush {
     /// The tenant whose entries are meant; `None`: those of all.
     #[must_use]

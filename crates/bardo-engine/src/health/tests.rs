@@ -7,7 +7,7 @@ use crate::failure::{Failure, RetryDecision};
 use bardo_types::fault::Fault;
 
 mod hints;
-mod observations;
+pub(crate) mod observations;
 
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 pub(super) const BREAKER: Breaker = Breaker {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use bardo_access::CachePermission;
+use bardo_access::{CachePermission, DelegatedSpending, PayerTerms};
 use bardo_engine::{CachePolicy, EngineError, Hints, Principal, Snapshot, Task};
+use bardo_types::ids::KeyId;
 use bardo_types::model::Dialect;
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::receipt::{Outcome, Receipt};
@@ -11,7 +12,7 @@ use bardo_types::usage::Usage;
 use serde_json::{Value, json};
 
 use crate::purse::{PRICE, Purse};
-use crate::world::{Bench, Call, Read, prompt, read, script, world};
+use crate::world::{Bench, Call, Read, prompt, read, script, world, world_named};
 
 const DIALECTS: [Dialect; 4] = [
     Dialect::Chat,
@@ -300,6 +301,47 @@ async fn a_stored_answer_is_the_last_resort_and_says_so() {
     purse.settled().await;
 }
 
+#[tokio::test]
+async fn the_answer_of_a_fallback_is_not_stored_where_its_name_stands_for_another_model() {
+    let bench = Bench::start();
+    bench.swap(|address| {
+        let alias = Some(("gpt-5.5", "claude-sonnet-5-5"));
+        let mut world = world_named(address, |_| true, None, alias);
+        let fallbacks = vec!["backend-0/gpt-5.5".to_owned()];
+        world.fallbacks.insert("gpt-5.5".to_owned(), fallbacks);
+        world.cache = policy();
+        world
+    });
+    let body = asking(Dialect::Chat, "gpt-5.5", &words("renamed"), false);
+    let fault = json!({ "kind": "status", "status": 503 });
+    bench.fault("anthropic", 1, fault).await;
+    for (model, cache) in [
+        ("gpt-5.5", "miss"),
+        ("claude-sonnet-5-5", "miss"),
+        ("claude-sonnet-5-5", "hash"),
+    ] {
+        let answer = bench.ask(Dialect::Chat, &body).await.expect("an answer");
+        let told = (&*answer.head.model, &*answer.head.cache);
+        assert_eq!(told, (model, cache));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_lacks_what_a_request_insists_on_does_not_serve_it() {
+    let purse = purse().await;
+    let insisting = |on: &str| {
+        let mut body = asking(Dialect::Chat, "claude-sonnet-5-5", &words("seed"), false);
+        body["seed"] = json!(7);
+        body["bardo"]["require"] = json!([on]);
+        body
+    };
+    let answer = purse.ask(Dialect::Chat, &insisting("logprobs")).await;
+    let answer = answer.expect("an answer");
+    assert!(answer.head.degraded.contains("seed"), "{:?}", answer.head);
+    let refused = purse.ask(Dialect::Chat, &insisting("seed")).await;
+    assert!(refused.is_err(), "{:?}", refused.map(|answer| answer.head));
+}
+
 /// A caller and an agent of it.
 async fn of_agent(bench: &Bench, account: &str, agent: Option<&str>, body: &Value) -> Read {
     let mut hints = Hints::default();
@@ -351,6 +393,31 @@ async fn no_answer_crosses_from_one_account_or_agent_to_another() {
             answer.head.cache, expected,
             "{account} {agent:?} {question}"
         );
+    }
+}
+
+#[tokio::test]
+async fn who_spends_by_a_delegation_gets_no_answer_of_the_account_nor_of_another_delegation() {
+    let mut purse = purse().await;
+    let own = purse.key.id.clone();
+    let mut body = asking(Dialect::Chat, "gpt-5.5", &words("delegated"), false);
+    let caller = |name: &KeyId, purse: &Purse| {
+        let most = MicroUsd::new(1_000_000);
+        let counted_as = name.clone();
+        let delegated = (*name != own).then_some(DelegatedSpending { counted_as, most });
+        let terms = PayerTerms::of_key(&purse.key);
+        PayerTerms { delegated, ..terms }
+    };
+    let names = [own.as_str(), "0x1:0x2", "0x1:0x3"].map(|name| KeyId::parse(name).expect("an id"));
+    for agent in ["", "one"] {
+        body["bardo"]["golem_id"] = json!(agent);
+        for expected in ["miss", "hash"] {
+            for name in &names {
+                purse.terms = Some(caller(name, &purse));
+                let answer = purse.ask(Dialect::Chat, &body).await.expect("an answer");
+                assert_eq!(answer.head.cache, expected, "{name} {agent}");
+            }
+        }
     }
 }
 

@@ -1,24 +1,25 @@
 //! Stored answers that are removed before their time, because what they depend on has changed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::Poll;
 use std::time::Duration;
 
 use bardo_cache::entry::CachedAnswer;
 use bardo_cache::key::Key;
-use bardo_cache::second::{LevelFuture, LevelLosses, Loss, SecondFetch, SecondLevel};
+use bardo_cache::second::{FlushNews, LevelFuture, LevelLosses, Loss, SecondFetch, SecondLevel};
 use bardo_cache::store::{Flush, Limits};
 use bardo_cache::tags::CacheTag;
 use bardo_cache::ttl::MarketRegime;
-use bardo_engine::{AnswerCache, Engine, FlushCause, Services};
+use bardo_engine::{AnswerCache, Engine, FlushCause, Hints, Principal, Services, Snapshot, Task};
 use bardo_providers::transport::Transport;
 use bardo_types::ids::AccountId;
 use bardo_types::model::Dialect;
 use serde_json::{Value, json};
 
-use crate::caching::{asking, purse, words};
+use crate::caching::{asking, policy, purse, words};
 use crate::purse::Purse;
-use crate::world::{Silent, read, world};
+use crate::world::{Bench, Call, Silent, read, world};
 
 /// A question of an agent about a market.
 fn about_a_market(agent: &str, regime: Option<&str>) -> Value {
@@ -108,6 +109,38 @@ async fn an_answer_under_way_when_its_entry_is_removed_is_not_stored() {
     assert_eq!(counts.unstored, [("flushed", 1)]);
 }
 
+#[tokio::test]
+async fn a_request_behind_a_removal_does_not_share_an_answer_from_before_it() {
+    let purse = purse().await;
+    let engine = &purse.bench.engine;
+    let streamed = |regime| {
+        let mut body = about_a_market("one", Some(regime));
+        body["stream"] = json!(true);
+        body
+    };
+    let begin = async |regime| {
+        let answer = purse.begin(Dialect::Chat, &streamed(regime)).await;
+        answer.expect("an answer")
+    };
+    let before = begin("calm").await;
+    engine
+        .invalidate(&[Flush::Market(None)], FlushCause::Chain)
+        .await;
+    let behind = begin("calm").await;
+    assert_eq!(behind.head.cache, "miss", "an event on a chain");
+    assert_eq!(begin("calm").await.head.cache, "hash", "the newer one");
+    let crisis = begin("crisis").await;
+    assert_eq!(crisis.head.cache, "miss", "another regime");
+    let other = Flush::Tag(None, CacheTag::Domain("weather".into()));
+    engine.invalidate(&[other], FlushCause::Chain).await;
+    assert_eq!(begin("crisis").await.head.cache, "hash");
+    for answer in [before, behind, crisis] {
+        read(answer).await.expect("all of it");
+    }
+    purse.settled().await;
+    assert_eq!(place(&purse, &streamed("crisis")).await, "hash");
+}
+
 /// A level behind the memory that can be away.
 #[derive(Default)]
 struct Level {
@@ -173,4 +206,105 @@ async fn a_removal_that_the_level_behind_misses_is_told_once_it_is_back() {
         removals,
         "each once, in their order"
     );
+}
+
+/// A level that other processes share, with what they removed.
+#[derive(Default)]
+struct SharedLevel {
+    entries: Mutex<Vec<CachedAnswer>>,
+    removals: Mutex<Vec<Flush>>,
+    losses: LevelLosses,
+}
+
+impl SharedLevel {
+    fn entries(&self) -> MutexGuard<'_, Vec<CachedAnswer>> {
+        self.entries.lock().expect("no thread panics")
+    }
+
+    fn removals(&self) -> MutexGuard<'_, Vec<Flush>> {
+        self.removals.lock().expect("no thread panics")
+    }
+}
+
+impl SecondLevel for SharedLevel {
+    fn get<'a>(&'a self, key: &'a Key) -> LevelFuture<'a, SecondFetch> {
+        let entries = self.entries();
+        let found = entries.iter().find(|entry| entry.key == *key).cloned();
+        let entry = found.map_or(SecondFetch::Absent, |entry| {
+            SecondFetch::Entry(Box::new(entry))
+        });
+        Box::pin(std::future::ready(entry))
+    }
+
+    fn put<'a>(&'a self, entry: &'a CachedAnswer, _: u64) -> LevelFuture<'a, Result<(), Loss>> {
+        self.entries().push(entry.clone());
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Removes everything, whatever is named.
+    fn flush<'a>(&'a self, flush: &'a Flush) -> LevelFuture<'a, Result<u64, Loss>> {
+        self.entries().clear();
+        self.removals().push(flush.clone());
+        Box::pin(std::future::ready(Ok(0)))
+    }
+
+    fn flushes<'a>(&'a self, after: Option<u64>) -> LevelFuture<'a, Result<FlushNews, Loss>> {
+        let removals = self.removals();
+        let last = removals.len() as u64;
+        let after = usize::try_from(after.unwrap_or(last)).expect("a few");
+        let flushes = Some(removals[after..].to_vec());
+        Box::pin(std::future::ready(Ok(FlushNews { last, flushes })))
+    }
+
+    fn losses(&self) -> &LevelLosses {
+        &self.losses
+    }
+
+    fn mode(&self) -> &'static str {
+        "up"
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_another_process_removed_while_it_was_made_is_not_shared() {
+    let level = Arc::new(SharedLevel::default());
+    let second = Some(Arc::clone(&level) as Arc<dyn SecondLevel>);
+    let services = Services::without_money(Arc::new(Silent));
+    let policed = |address| Snapshot {
+        cache: policy(),
+        ..world(address, true, None)
+    };
+    let bench = Bench::adjusted(services, policed, |engine| {
+        engine.with_cache(AnswerCache::new(Limits::default(), || None, second))
+    });
+    let place = async || {
+        let answer = bench.ask(Dialect::Chat, &about_a_market("one", None)).await;
+        answer.expect("an answer").head.cache
+    };
+    for (removed, expected) in [("weather", "hash"), ("defi", "miss")] {
+        let engine = &bench.engine;
+        engine.follow_flushes().await.expect("news");
+        engine.invalidate(&[Flush::All], FlushCause::Operator).await;
+        engine.follow_flushes().await.expect("news");
+        let under_way = bench.read(Call {
+            task: Task::Generate,
+            dialect: Dialect::Chat,
+            body: &about_a_market("one", None),
+            principal: Principal::owner("test").expect("an id"),
+            hints: Hints::default(),
+        });
+        let under_way = Arc::clone(engine).answer(under_way.expect("a request"));
+        // Another process, of which this one hears later.
+        let mut under_way = Box::pin(under_way);
+        let begun = std::future::poll_fn(|cx| Poll::Ready(under_way.as_mut().poll(cx))).await;
+        assert!(begun.is_pending());
+        let removal = Flush::Tag(None, CacheTag::Domain(removed.into()));
+        level.flush(&removal).await.expect("it is up");
+        read(under_way.await.expect("an answer"))
+            .await
+            .expect("all of it");
+        tokio::task::yield_now().await;
+        engine.follow_flushes().await.expect("news");
+        assert_eq!(place().await, expected, "{removed}");
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use bardo_engine::{Answer, AnswerBody, EngineError};
+use bardo_types::ids::KeyId;
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
 use bardo_types::receipt::Receipt;
@@ -174,4 +175,41 @@ async fn followers_of_a_leader_that_failed_are_free_and_few_call_at_a_time() {
     assert!(purse.bench.received().await.len() <= 7);
     let receipts = purse.settled().await;
     assert!(receipts.iter().filter(is_free).count() >= 13);
+}
+
+#[tokio::test]
+async fn a_request_is_not_cut_by_the_cap_of_another_key() {
+    for stream in [true, false] {
+        let mut purse = purse().await;
+        let text = "one more sentence keeps the stream going. ".repeat(200);
+        let script = script(json!([{ "text": text }]));
+        let mut body = asking(Dialect::Chat, "gpt-5.5", &script, true);
+        body.as_object_mut()
+            .expect("an object")
+            .remove("max_tokens");
+        purse.key.scopes.spend.day = Some(MicroUsd::new(120_000));
+        let capped = purse.begin(Dialect::Chat, &body).await.expect("a head");
+        assert!(
+            capped.head.degraded.contains("max_tokens"),
+            "{:?}",
+            capped.head
+        );
+        let same = purse.begin(Dialect::Chat, &body).await.expect("a head");
+        assert_eq!(same.head.cache, "hash", "of the same key");
+        purse.key.id = KeyId::parse("k2").expect("an id");
+        purse.key.scopes.spend.day = None;
+        body["stream"] = json!(stream);
+        let free = purse.begin(Dialect::Chat, &body).await.expect("a head");
+        assert!(
+            !free.head.degraded.contains("max_tokens"),
+            "{:?}",
+            free.head
+        );
+        let (capped, free) = (read(capped).await, read(free).await);
+        let [capped, free] = [capped, free].map(|answer| said(&answer.expect("all of it").text));
+        assert!(free.contains(&text), "{}", free.len());
+        assert!(!capped.contains(&text), "{}", capped.len());
+        drop(same);
+        purse.settled().await;
+    }
 }

@@ -103,11 +103,20 @@ impl Bench {
     }
 
     pub(crate) fn with(services: Services, world: impl FnOnce(SocketAddr) -> Snapshot) -> Self {
+        Self::adjusted(services, world, |engine| engine)
+    }
+
+    /// As [`Self::with`], with another engine made of the usual one.
+    pub(crate) fn adjusted(
+        services: Services,
+        world: impl FnOnce(SocketAddr) -> Snapshot,
+        adjust: impl FnOnce(Engine) -> Engine,
+    ) -> Self {
         let sandbox = Sandbox::bind(SandboxConfig::default()).expect("a free port");
         let address = sandbox.local_addr();
         tokio::spawn(sandbox.run(std::future::pending()));
         let transport = Transport::new(Duration::from_secs(5));
-        let engine = Engine::new(world(address), transport, services);
+        let engine = adjust(Engine::new(world(address), transport, services));
         engine.start_settler(&tokio::runtime::Handle::current());
         Self {
             engine: Arc::new(engine),
@@ -235,7 +244,20 @@ pub(crate) fn world_of(
     direct: impl Fn(Service) -> bool,
     price: Option<Price>,
 ) -> Snapshot {
+    world_named(sandbox, direct, price, None)
+}
+
+/// As [`world_of`], with a name of the owner's own for a model.
+pub(crate) fn world_named(
+    sandbox: SocketAddr,
+    direct: impl Fn(Service) -> bool,
+    price: Option<Price>,
+    alias: Option<(&str, &str)>,
+) -> Snapshot {
     let mut roster = RosterBuilder::new(Arc::new(Catalog::embedded()));
+    if let Some((name, model)) = alias {
+        roster.alias(name.to_owned(), model.to_owned());
+    }
     let mut endpoints = Vec::new();
     for (index, (service, path, dialect, models)) in BACKENDS.iter().enumerate() {
         let base = BaseUrl::parse(&format!("http://{sandbox}{path}")).expect("an address");

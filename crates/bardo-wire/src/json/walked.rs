@@ -187,6 +187,42 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn a_walk_over_any_bytes_ends(json in "[\\[\\]{}:,\"\\\\ \nu0n1-]{0,60}|\\PC{0,40}") {
+            let _ = (Sample::read(&json), Vec::<Sample<'_>>::read(&json), u64::read(&json));
+            let _ = Sample::read(&format!("{{\"n\":{json}"));
+        }
+
+        /// Whatever stands around a member, it is found as another reader finds it.
+        #[test]
+        fn a_walk_finds_what_a_parser_finds(
+            names in proptest::collection::vec("n|text|inner|list|[\\PC]{0,3}", 0..6),
+            values in proptest::collection::vec(
+                "0|-?[1-9][0-9]{0,18}|\"[^\"\\\\\\p{C}]{0,4}\"|\\[\\]|\\[ 1 , \\{\\} \\]|\\{ \"n\" : 7 \\}|null|true",
+                6,
+            ),
+        ) {
+            let member = |(name, value): (&String, &String)| {
+                format!("{} : {value}", serde_json::Value::from(&**name))
+            };
+            let members: Vec<_> = names.iter().zip(&values).map(member).collect();
+            let json = format!("{{ {} }}", members.join("\n,"));
+            let parsed: serde_json::Value = serde_json::from_str(&json).unwrap();
+            let walked = Sample::read(&json).unwrap();
+            let digits = |value: &serde_json::Value| value.as_str().and_then(|text| text.parse().ok());
+            let count = |value: &serde_json::Value| value.as_u64().or_else(|| digits(value));
+            proptest::prop_assert_eq!(walked.n, count(&parsed["n"]), "{}", &json);
+            proptest::prop_assert_eq!(walked.text.as_deref(), parsed["text"].as_str());
+            let inner = walked.inner.map(|inner| inner.n);
+            let expected = parsed["inner"].as_object().map(|inner| inner.get("n").and_then(count));
+            proptest::prop_assert_eq!(inner, expected, "{}", &json);
+            let length = walked.list.map(|list| list.len());
+            let objects = |list: &Vec<serde_json::Value>| list.iter().filter(|one| one.is_object()).count();
+            proptest::prop_assert_eq!(length, parsed["list"].as_array().map(objects));
+        }
+    }
+
     #[test]
     fn escapes_are_resolved_in_names_and_texts() {
         let sample = Sample::read(r#"{"\u006e":1,"text":"a\"b","raw":null}"#).unwrap();

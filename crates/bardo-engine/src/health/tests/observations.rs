@@ -13,7 +13,7 @@ struct ObservationRig {
     now: Instant,
 }
 
-fn receipt(attempts: Vec<Attempt>, outcome: Outcome) -> Receipt {
+pub(crate) fn receipt(attempts: Vec<Attempt>, outcome: Outcome) -> Receipt {
     Receipt {
         request_id: RequestId::parse("req_1").unwrap(),
         client_request_id: None,
