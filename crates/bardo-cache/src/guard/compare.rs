@@ -115,8 +115,12 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     let mut turns = Turns::default();
     for &(a, b) in &pairs {
         let (a, b) = (&one[a], &other[b]);
-        if let Some(difference) = form(a, b).or_else(|| turns.read(first, second, a, b)) {
-            return Some(difference);
+        let owned = || persons::owners((&first.frame, a), (&second.frame, b));
+        let difference = form(a, b)
+            .or_else(owned)
+            .or_else(|| turns.read(first, second, a, b));
+        if difference.is_some() {
+            return difference;
         }
     }
     if let Some(difference) = joints(one, other, &pairs) {

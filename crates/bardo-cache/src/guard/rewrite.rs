@@ -23,6 +23,7 @@ mod possession;
 mod price;
 mod purpose;
 mod quantity;
+mod scope;
 mod software;
 mod statement;
 mod unit;
@@ -42,6 +43,9 @@ type Rewrite = fn(Vec<Token>) -> Vec<Token>;
 const REWRITES: &[Rewrite] = &[
     // First the words. The lists have no word with an apostrophe but its parts.
     phrase::contractions_to_words,
+    // Before the phrases, which leave "now" out and make "how do I" of "how do you".
+    scope::asked_now_to_word,
+    scope::you_do_to_mine_to_is_done,
     // A phrase makes "from" of "out of".
     location::out_of_to_remove_from,
     // Before the numbers: "one by one" has none.

@@ -61,7 +61,7 @@ fn a_third_person_acts_or_is_acted_on() {
         ("Whose car was sold?", "Who sold the car?"),
     ]);
     join(&[
-        ("How is it made?", "How do I make it?"),
+        ("How can it be made?", "How can I make it?"),
         ("How do I cancel it?", "How can I cancel it?"),
         ("Can I cancel it?", "May I cancel it?"),
     ]);

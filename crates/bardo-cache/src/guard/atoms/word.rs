@@ -19,7 +19,7 @@ impl Builder {
     }
 
     pub(super) fn is_soft(&self, word: &str) -> bool {
-        TABLES.soft.contains(word) || self.open && TABLES.mild.contains(word)
+        TABLES.soft.contains(word) || self.open && !self.denied && TABLES.mild.contains(word)
     }
 
     /// "Some" and "any" say nothing behind "there", "have" and "what are": "are there any dogs". As the
@@ -43,6 +43,12 @@ impl Builder {
     /// Soft words that say something where they stand: "how many seats are available" and "the
     /// available balance", "a current account" but not "the current price".
     pub(super) fn says(&self, tokens: &[Token], at: usize) -> bool {
+        if is_certain(&tokens[at].text) {
+            return !at.checked_sub(1).is_some_and(|before| {
+                let before = tokens[before].text.as_str();
+                TABLES.determiners.contains(before) || matches!(before, "any" | "no" | "one")
+            });
+        }
         if !matches!(tokens[at].text.as_str(), "available" | "current") {
             return false;
         }
@@ -82,6 +88,11 @@ impl Builder {
         let verb = TABLES.is_verb(&base) && !self.named && (self.filled || self.third);
         base.len() < word.len() && !verb
     }
+}
+
+/// Words that restrict several things: "delete certain emails", but not "delete a certain email".
+pub(super) fn is_certain(word: &str) -> bool {
+    matches!(word, "specific" | "particular" | "certain")
 }
 
 /// What stands before a noun: an owner, a number, a word of order such as "last", or a participle.

@@ -1,0 +1,258 @@
+//! What a question is restricted to: whose thing it is, who acts, each or all, the time now.
+
+use crate::guard_pairs::{join, separate};
+
+#[test]
+fn what_is_done_is_not_how_i_do_it() {
+    separate(&[
+        ("How are logs rotated?", "How do I rotate logs?"),
+        ("How is my data used?", "How do I use my data?"),
+        ("How is it made?", "How do I make it?"),
+        ("Why was my account closed?", "Why did I close my account?"),
+        (
+            "When was my order cancelled?",
+            "When did I cancel my order?",
+        ),
+        ("Was my account deleted?", "Did I delete my account?"),
+        ("How do you use my data?", "How do I use my data?"),
+        (
+            "How do you store my card details?",
+            "How do I store my card details?",
+        ),
+    ]);
+    join(&[
+        ("How can logs be rotated?", "How can I rotate logs?"),
+        ("How do you use my data?", "How is my data used?"),
+        ("How long are logs kept?", "How long do you keep logs?"),
+        ("Can my data be deleted?", "Can I delete my data?"),
+    ]);
+}
+
+#[test]
+fn my_thing_is_not_any_such_thing() {
+    separate(&[
+        ("What is my credit score?", "What is a credit score?"),
+        ("When does my contract end?", "When does a contract end?"),
+        ("Is my account locked?", "Is an account locked?"),
+        ("Why was my card declined?", "Why was a card declined?"),
+    ]);
+    join(&[
+        ("How do I reset my password?", "How do I reset a password?"),
+        ("Can I cancel my order?", "Can I cancel an order?"),
+        ("What is my balance?", "What is the balance?"),
+    ]);
+}
+
+#[test]
+fn each_is_all_where_no_amount_is_said() {
+    separate(&[
+        (
+            "What is the limit for each user?",
+            "What is the limit for all users?",
+        ),
+        (
+            "What is the fee for every order?",
+            "What is the fee for all orders?",
+        ),
+        (
+            "How much memory does each pod use?",
+            "How much memory do all pods use?",
+        ),
+        ("Do all nodes need 4 GB?", "Does every node need 4 GB?"),
+        ("Delete the entire column", "Delete every column"),
+    ]);
+    join(&[
+        (
+            "Do all users need a licence?",
+            "Does every user need a licence?",
+        ),
+        ("Rename all files", "Rename every file"),
+        ("Is the entire table locked?", "Is the whole table locked?"),
+        (
+            "Show me every wallet with over 5 ETH",
+            "List all wallets with over 5 ETH",
+        ),
+    ]);
+}
+
+#[test]
+fn a_time_and_an_extent_count() {
+    separate(&[
+        ("Do I have to pay now?", "Do I have to pay?"),
+        ("Can I cancel at the moment?", "Can I cancel?"),
+        (
+            "Which customers had to pay a fee?",
+            "Which customers have to pay a fee?",
+        ),
+        ("Can I cancel within 24 hours?", "Can I cancel in 24 hours?"),
+        (
+            "Which users who joined yesterday bought ETH?",
+            "Which users who joined bought ETH yesterday?",
+        ),
+        ("What is the overall latency?", "What is the latency?"),
+    ]);
+    join(&[
+        ("What is the price of ETH now?", "What is the price of ETH?"),
+        (
+            "Did gold rise yesterday in Asia?",
+            "Did gold rise in Asia yesterday?",
+        ),
+    ]);
+}
+
+#[test]
+fn certain_things_are_not_all_of_them() {
+    separate(&[
+        (
+            "Why can specific users not log in?",
+            "Why can users not log in?",
+        ),
+        ("How do I delete certain emails?", "How do I delete emails?"),
+        ("Why do particular tests fail?", "Why do tests fail?"),
+        (
+            "Why is my name not displayed correctly?",
+            "Why is my name not displayed?",
+        ),
+        (
+            "How many kinds of penguins are there?",
+            "How many penguins are there?",
+        ),
+        ("What kind of dog bit her?", "Which dog bit her?"),
+        ("Can only I see it?", "Can I only see it?"),
+    ]);
+    join(&[
+        (
+            "How do I delete a specific email?",
+            "How do I delete an email?",
+        ),
+        (
+            "What type of wallet do I need?",
+            "What kind of wallet do I need?",
+        ),
+    ]);
+}
+
+#[test]
+fn who_owns_what_stays_beside_it() {
+    separate(&[
+        (
+            "Do you match prices of other shops?",
+            "Do other shops match your prices?",
+        ),
+        (
+            "My neighbour's dog barks at me",
+            "My dog barks at my neighbour",
+        ),
+        (
+            "Can I track orders of my friend?",
+            "Can my friend track my orders?",
+        ),
+        (
+            "Where is the letter for my landlord?",
+            "Where is the letter of my landlord?",
+        ),
+    ]);
+    join(&[
+        (
+            "How do I reset the router password?",
+            "How do I reset the password of the router?",
+        ),
+        ("What is the price of gold?", "What is the gold price?"),
+    ]);
+}
+
+#[test]
+fn a_letter_of_a_name_does_not_hide_its_preposition() {
+    separate(&[
+        (
+            "Can we fail over to us-west-2?",
+            "Can we fail over from us-west-2?",
+        ),
+        ("Is it copied to S3?", "Is it copied from S3?"),
+        ("Is the A100 fast?", "Is the 100 fast?"),
+    ]);
+    join(&[(
+        "Can I fail over to us-west-2?",
+        "May I fail over to us-west-2?",
+    )]);
+}
+
+#[test]
+fn company_is_no_means() {
+    separate(&[
+        (
+            "Does the app sync with iCloud?",
+            "Does the app sync via iCloud?",
+        ),
+        (
+            "Can I run Postgres alongside MySQL?",
+            "Can I run Postgres through MySQL?",
+        ),
+    ]);
+    join(&[
+        ("Can I pay with PayPal?", "Can I pay using PayPal?"),
+        ("Can I pay via PayPal?", "Can I pay through PayPal?"),
+    ]);
+}
+
+#[test]
+fn words_that_mean_the_same_beside_some_words_only() {
+    separate(&[
+        ("Did I get a refund?", "Did I request a refund?"),
+        (
+            "Can I roll back to version 2?",
+            "Can I roll back version 2?",
+        ),
+        (
+            "How do I search for a document?",
+            "How do I search a document?",
+        ),
+        (
+            "What is the status of a failed payment?",
+            "What is the status code of a failed payment?",
+        ),
+        ("Who refused to vote?", "Who failed to vote?"),
+        ("How do I change my seat?", "How do I adjust my seat?"),
+        ("Who does Apple employ?", "Who does Apple use?"),
+        ("How do I enable tracing?", "How do I enable tracking?"),
+        (
+            "What are the top holdings of the fund?",
+            "What are the best holdings of the fund?",
+        ),
+        ("Why was my call dropped?", "Why was my call declined?"),
+        (
+            "Can I keep my phone number?",
+            "Can I store my phone number?",
+        ),
+        (
+            "Did the company offer me a raise?",
+            "Did the company give me a raise?",
+        ),
+        (
+            "What happens when my credits run out?",
+            "What happens when my credits expire?",
+        ),
+        ("Can I edit my application?", "Can I edit my app?"),
+        ("Do workers get sick pay?", "Do employees get sick pay?"),
+        ("How do I raise money?", "How do I increase money?"),
+        ("Are the accounts separate?", "Are the accounts split?"),
+        (
+            "Do you charge a handling fee?",
+            "Do you charge a management fee?",
+        ),
+        ("Is the building finished?", "Is the build finished?"),
+        ("Can I move to Spain?", "Can I transfer to Spain?"),
+        ("Do I need a guarantee?", "Do I need a warranty?"),
+    ]);
+    join(&[
+        ("How do I request a refund?", "How do I get a refund?"),
+        ("Did the stock price decline?", "Did the stock price drop?"),
+        ("When does my lease run out?", "When does my lease expire?"),
+        (
+            "Where do you keep the logs?",
+            "Where do you store the logs?",
+        ),
+        ("How do I raise the limit?", "How do I increase the limit?"),
+        ("How do I move a file?", "How do I transfer a file?"),
+    ]);
+}
