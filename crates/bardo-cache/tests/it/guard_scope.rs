@@ -90,9 +90,22 @@ fn a_time_and_an_extent_count() {
             "Which users who joined bought ETH yesterday?",
         ),
         ("What is the overall latency?", "What is the latency?"),
+        ("Do I get paid in a week?", "Do I get paid every week?"),
+        ("Can I rent it for a day?", "Can I rent it every day?"),
+        ("Can I cancel within a month?", "Can I cancel monthly?"),
+        (
+            "How many times can I withdraw?",
+            "How often can I withdraw?",
+        ),
+        (
+            "Should I keep the box in case it breaks?",
+            "Should I keep the box when it breaks?",
+        ),
     ]);
     join(&[
         ("What is the price of ETH now?", "What is the price of ETH?"),
+        ("Can I rent it for a week?", "Can I rent it for one week?"),
+        ("Is it paid once a month?", "Is it paid every month?"),
         (
             "Did gold rise yesterday in Asia?",
             "Did gold rise in Asia yesterday?",
@@ -151,6 +164,14 @@ fn who_owns_what_stays_beside_it() {
             "Where is the letter for my landlord?",
             "Where is the letter of my landlord?",
         ),
+        (
+            "How does Postgres lock rows?",
+            "How do I lock rows in Postgres?",
+        ),
+        (
+            "When does Stripe charge cards?",
+            "When do I charge cards on Stripe?",
+        ),
     ]);
     join(&[
         (
@@ -199,6 +220,12 @@ fn company_is_no_means() {
 fn words_that_mean_the_same_beside_some_words_only() {
     separate(&[
         ("Did I get a refund?", "Did I request a refund?"),
+        ("Where can I get my refund?", "Where is my refund?"),
+        ("How much can I earn?", "How much do I earn?"),
+        ("What can I get?", "What do I get?"),
+        ("Why should I pay?", "Why do I pay?"),
+        ("How long can I stay?", "How long do I stay?"),
+        ("How many days can I take?", "How many days do I take?"),
         (
             "Can I roll back to version 2?",
             "Can I roll back version 2?",

@@ -1,17 +1,19 @@
 //! Words that stand behind another preposition in each text.
 
+use super::places::Places;
+use crate::guard::Signature;
 use crate::guard::atoms::{Atom, Relation};
 use crate::guard::mismatch::Mismatch;
 use crate::guard::order::{compounds, relations_agree, roles_agree, shows_or_holds};
-use crate::guard::stems;
 use crate::guard::tables::TABLES;
 
 /// The first word whose relation in one text is not that in the other.
 pub(super) fn relations(
-    one: &[Atom],
-    other: &[Atom],
+    first: &Signature,
+    second: &Signature,
     pairs: &[(usize, usize)],
 ) -> Option<Mismatch> {
+    let (one, other) = (&first.atoms[..], &second.atoms[..]);
     let apart = |&&(a, b): &&(usize, usize)| shows_or_holds(one, a, &other[b]);
     if let Some(&(a, b)) = pairs.iter().find(apart) {
         return Some(relation(&one[a], &other[b]));
@@ -23,44 +25,14 @@ pub(super) fn relations(
         pairs().find(|(a, b)| !relations_agree(a, b) && compound(a, b))
     };
     let exchanged = only_as(compounds).filter(|_| only_as(|a, b| compounds(b, a)).is_some());
-    let compares = |atom: &Atom| matches!(&*atom.key, "differ" | "between" | stems::DISTANCE);
-    let sided = one.iter().any(compares);
-    let apart = |a: &Atom, b: &Atom| {
-        b.role == Relation::Of && a.role == Relation::Plain
-            || !relations_agree(a, b) && compounds(a, b)
-    };
-    let elsewhere = |(a, b): &(&Atom, &Atom)| {
-        !sided
-            && a.class != "time"
-            && (apart(a, b) && !is_beside(one, a, other, b)
-                || apart(b, a) && !is_beside(other, b, one, a))
-    };
+    let places = Places::of(first, second);
     pairs()
         .find(|pair| {
             let (a, b) = pair;
-            (!roles_agree(a, b) || elsewhere(pair)) && !eased.agree(a, b)
+            (!roles_agree(a, b) || places.differ(a, b)) && !eased.agree(a, b)
         })
         .or(exchanged)
         .map(|(a, b)| relation(a, b))
-}
-
-/// Whether a word in one text belongs to the noun that its phrase stands behind in the other: "the office
-/// wifi" and "the wifi in the office", but not "my neighbor's dog barks" and "barks at my neighbor".
-fn is_beside(one: &[Atom], word: &Atom, other: &[Atom], phrase: &Atom) -> bool {
-    let place = |atoms: &[Atom], atom: &Atom| atoms.iter().position(|at| std::ptr::eq(at, atom));
-    let (Some(at), Some(from)) = (place(one, word), place(other, phrase)) else {
-        return true;
-    };
-    let head = other[..from]
-        .iter()
-        .rfind(|atom| atom.chunk != phrase.chunk);
-    // The next word is described in any phrase: "the U.S. GDP".
-    let described = one[at + 1..].iter().enumerate();
-    let described = described
-        .take_while(|(next, atom)| *next == 0 || atom.chunk == word.chunk)
-        .map(|(_, atom)| atom);
-    let object = one[..at].iter().rev().take(2);
-    head.is_none_or(|head| described.chain(object).any(|atom| atom.key == head.key))
 }
 
 /// Verbs of both texts beside which two prepositions say the same.
