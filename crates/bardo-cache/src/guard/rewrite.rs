@@ -52,6 +52,7 @@ const REWRITES: &[Rewrite] = &[
     phrase::phrases_to_common,
     statement::announced_to_question,
     unit::written_to_digits,
+    unit::version_to_v,
     position::first_clause_to_end,
     phrase::particle_to_verb,
     // Again, for what the four above made: "turn off the light", "more than 5", "what happens if".
@@ -67,6 +68,7 @@ const REWRITES: &[Rewrite] = &[
     cause::stops_to_why_not,
     event::has_been_done_to_is_done,
     event::gets_done_to_is_done,
+    event::who_got_done_to_was_done,
     quantity::old_when_to_age_at,
     cause::get_to_do_to_make_do,
     possession::come_in_to_available_in,

@@ -217,6 +217,49 @@ fn company_is_no_means() {
 }
 
 #[test]
+fn spellings_and_frames_of_one_question() {
+    join(&[
+        (
+            "Can my loan be liquidated while the market is closed?",
+            "While the market is closed, can my loan be liquidated?",
+        ),
+        (
+            "Is it rude to leave early?",
+            "Would it be rude to leave early?",
+        ),
+        ("Who got paged last night?", "Who was paged last night?"),
+        ("How do I set up SSO?", "How do I set up single sign-on?"),
+        (
+            "When did Greece join the EU?",
+            "When did Greece join the European Union?",
+        ),
+        ("What is new in version 4.2?", "What's new in v4.2?"),
+        ("Show errors since 09:00", "Show errors since 9:00"),
+        ("Ethereum gas price", "Current Ethereum gas price"),
+    ]);
+    separate(&[
+        (
+            "Can my loan be liquidated while the market is closed?",
+            "While my loan is liquidated, can the market be closed?",
+        ),
+        (
+            "Is it rude to leave early?",
+            "Would it be rude to arrive early?",
+        ),
+        ("Who got paged last night?", "Who paged last night?"),
+        ("Who got married?", "Who was married?"),
+        ("What is new in version 4.2?", "What is new in v4.3?"),
+        ("Is it version 2 of the file?", "Is it 2 of the file?"),
+        ("Show errors since 09:00", "Show errors since 19:00"),
+        ("Show errors since 00:10", "Show errors since 10:00"),
+        (
+            "Is the Ethereum account old?",
+            "Is the current Ethereum account old?",
+        ),
+    ]);
+}
+
+#[test]
 fn words_that_mean_the_same_beside_some_words_only() {
     separate(&[
         ("Did I get a refund?", "Did I request a refund?"),

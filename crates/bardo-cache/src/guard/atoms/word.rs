@@ -52,7 +52,14 @@ impl Builder {
         if !matches!(tokens[at].text.as_str(), "available" | "current") {
             return false;
         }
-        let next = tokens.get(at + 1).filter(|next| {
+        // "The current Ethereum gas price" is that of now, as "the current gas price".
+        let class = |at: usize| {
+            tokens
+                .get(at)
+                .and_then(|next| TABLES.classes.get(&*next.text))
+        };
+        let of_chain = usize::from(class(at + 1) == Some(&"chain"));
+        let next = tokens.get(at + 1 + of_chain).filter(|next| {
             let word = next.text.as_str();
             let function = TABLES.stop.contains(word)
                 || TABLES.determiners.contains(word)

@@ -7,14 +7,14 @@ use crate::guard::stems;
 use crate::guard::tables::TABLES;
 
 /// The places of words in two texts.
-pub(super) struct Places<'a> {
+pub(super) struct WordPlaces<'a> {
     first: &'a Signature,
     second: &'a Signature,
     /// Both texts compare two things, which may stand in each order.
     compares: bool,
 }
 
-impl<'a> Places<'a> {
+impl<'a> WordPlaces<'a> {
     pub(super) fn of(first: &'a Signature, second: &'a Signature) -> Self {
         let compares = |atom: &Atom| matches!(&*atom.key, "differ" | "between" | stems::DISTANCE);
         Self {

@@ -1,6 +1,6 @@
 //! Words that stand behind another preposition in each text.
 
-use super::places::Places;
+use super::places::WordPlaces;
 use crate::guard::Signature;
 use crate::guard::atoms::{Atom, Relation};
 use crate::guard::mismatch::Mismatch;
@@ -25,7 +25,7 @@ pub(super) fn relations(
         pairs().find(|(a, b)| !relations_agree(a, b) && compound(a, b))
     };
     let exchanged = only_as(compounds).filter(|_| only_as(|a, b| compounds(b, a)).is_some());
-    let places = Places::of(first, second);
+    let places = WordPlaces::of(first, second);
     pairs()
         .find(|pair| {
             let (a, b) = pair;
