@@ -18,7 +18,7 @@ fn have_and_do_are_main_verbs_where_no_other_verb_is() {
         ("Who did the audit?", "Who was the audit?"),
     ]);
     join(&[
-        ("Who has a lawyer?", "Who owns a lawyer?"),
+        ("Who has a lawyer?", "Who has an attorney?"),
         ("What does a nurse do?", "What do nurses do?"),
         ("Has gold risen this year?", "Did gold rise this year?"),
         (

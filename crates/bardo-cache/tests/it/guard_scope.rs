@@ -263,6 +263,22 @@ fn spellings_and_frames_of_one_question() {
 fn words_that_mean_the_same_beside_some_words_only() {
     separate(&[
         ("Did I get a refund?", "Did I request a refund?"),
+        ("Who owns the key?", "Who has the key?"),
+        ("How do I pick a lock?", "How do I choose a lock?"),
+        (
+            "How do I retrieve data from the database?",
+            "How do I recover data from the database?",
+        ),
+        ("Does Google own YouTube?", "Does Google have YouTube?"),
+        (
+            "Was the increase significant?",
+            "Was the increase important?",
+        ),
+        (
+            "Which cookies are essential?",
+            "Which cookies are important?",
+        ),
+        ("How do I get home?", "How do I get a house?"),
         ("Where can I get my refund?", "Where is my refund?"),
         ("How much can I earn?", "How much do I earn?"),
         ("What can I get?", "What do I get?"),
@@ -316,6 +332,13 @@ fn words_that_mean_the_same_beside_some_words_only() {
     ]);
     join(&[
         ("How do I request a refund?", "How do I get a refund?"),
+        ("Who owns a dog?", "Who has a dog?"),
+        ("How do I pick a plan?", "How do I choose a plan?"),
+        (
+            "How do I retrieve my password?",
+            "How do I recover my password?",
+        ),
+        ("How do I buy a house?", "How do I buy a home?"),
         ("Did the stock price decline?", "Did the stock price drop?"),
         ("When does my lease run out?", "When does my lease expire?"),
         (

@@ -10,7 +10,7 @@ impl Builder {
     /// "Have" and "do" where they are no auxiliaries: "who has a lawyer", "what does a nurse do".
     pub(super) fn main_verb(&self, tokens: &[Token], at: usize) -> Option<&'static str> {
         match tokens[at].text.as_str() {
-            "have" | "has" | "had" | "having" => (!is_perfect(tokens, at)).then_some("own"),
+            "have" | "has" | "had" | "having" => (!is_perfect(tokens, at)).then_some("possess"),
             "do" if self.asked || self.modal => Some("do"),
             "done" | "doing" if at > 0 => Some("do"),
             "do" | "does" | "did" if self.who => is_deed(tokens, at).then_some("do"),
