@@ -132,8 +132,18 @@ fn certain_things_are_not_all_of_them() {
         ),
         ("What kind of dog bit her?", "Which dog bit her?"),
         ("Can only I see it?", "Can I only see it?"),
+        ("Tell me who called", "Tell me who I called"),
+        (
+            "Does it work for teams as well?",
+            "Does it work well for teams?",
+        ),
+        ("Is there time to sell?", "Is it time to sell?"),
     ]);
     join(&[
+        (
+            "Does it work for teams as well?",
+            "Does it also work for teams?",
+        ),
         (
             "How do I delete a specific email?",
             "How do I delete an email?",

@@ -78,6 +78,11 @@ pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mism
     if alone(one) && alone(other) && one.persons != other.persons {
         return separate(&one.persons, &other.persons);
     }
+    // "Who I called" is not "who called".
+    let who = one.ask == Asking::Who && other.ask == Asking::Who;
+    if who && one.persons.is_empty() != other.persons.is_empty() {
+        return separate(&one.persons, &other.persons);
+    }
     let several = one.persons.len() > 1 || other.persons.len() > 1;
     if several && one.persons != other.persons {
         return separate(&one.persons, &other.persons);
