@@ -6,12 +6,13 @@ use bardo_cache::guard::{ATOMS_MAX, Mismatch, Signature, TEXT_BYTES_MAX, differe
 use proptest::prelude::*;
 use serde_json::Value;
 
-const SETS: [&str; 5] = [
+const SETS: [&str; 6] = [
     include_str!("../data/guard/pairs.jsonl"),
     include_str!("../data/guard/fresh.jsonl"),
     include_str!("../data/guard/wordings.jsonl"),
     include_str!("../data/guard/near-misses.jsonl"),
     include_str!("../data/guard/domains.jsonl"),
+    include_str!("../data/guard/judge.jsonl"),
 ];
 
 /// Pairs whose paraphrases are worded freely, so that most are refused.
@@ -28,7 +29,7 @@ fn pairs() -> impl Iterator<Item = (String, String, Value)> {
 #[test]
 fn no_near_miss_of_the_evaluation_shares_an_answer() {
     let near_misses: Vec<_> = pairs().filter(|(.., pair)| pair["same"] == false).collect();
-    assert!(near_misses.len() >= 1_500);
+    assert!(near_misses.len() >= 2_400);
     for (one, other, _) in near_misses {
         assert!(difference(&one, &other).is_some(), "{one} | {other}");
         assert!(difference(&other, &one).is_some(), "{other} | {one}");
@@ -254,7 +255,7 @@ fn content() -> Vec<String> {
 
 /// Words that say the same in their phrases: before a number, after "where can I", in "the best way
 /// to" and "gas fees".
-const ALIKE: [(&str, &str); 52] = [
+const ALIKE: [(&str, &str); 57] = [
     ("purpose", "point"),
     ("exchange", "exchanges"),
     ("exchanges", "exchange"),
@@ -307,6 +308,11 @@ const ALIKE: [(&str, &str); 52] = [
     ("view", "find"),
     ("find", "view"),
     ("find", "getting"),
+    ("set", "configured"),
+    ("delivery", "shipping"),
+    ("want", "steps"),
+    ("want", "generally"),
+    ("get", "received"),
 ];
 
 #[test]

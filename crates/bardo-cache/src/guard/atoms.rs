@@ -91,6 +91,8 @@ pub(super) struct Atom {
     pub(super) plural: bool,
     /// Behind "the", "my" or "this".
     pub(super) definite: bool,
+    /// The determiner of its phrase: "my" for "our" too, and "a" for "an"; "" for others and for none.
+    pub(super) determiner: &'static str,
     /// Joined to the word before it by "and" or "or".
     pub(super) joined: Option<&'static str>,
 }

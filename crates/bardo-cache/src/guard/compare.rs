@@ -2,6 +2,7 @@
 
 mod alignment;
 mod persons;
+mod places;
 mod relations;
 mod voice;
 
@@ -72,10 +73,18 @@ pub(super) fn verbatim(one: &[Atom], other: &[Atom]) -> Option<Mismatch> {
 /// In open questions of "I", "you" or "we" a modal may be left out: "what do I do" and "what should I
 /// do", but not "what must the header contain" and "what does it contain".
 fn modals_agree(one: &SentenceFrame, other: &SentenceFrame) -> bool {
+    // "How much can I earn" is not "how much do I earn".
+    let counts = |frame: &SentenceFrame, modal: &str| match frame.ask {
+        Asking::HowMuch | Asking::HowMany => matches!(modal, "can" | "should"),
+        Asking::What | Asking::Who | Asking::HowOften | Asking::HowLong => modal == "can",
+        Asking::Why => matches!(modal, "should" | "must"),
+        _ => false,
+    };
     let open = |frame: &SentenceFrame| {
         !matches!(frame.ask, Asking::YesNo | Asking::Nothing)
             && (frame.ask == Asking::How || !frame.persons.is_empty())
             && !frame.modals.contains(&"will")
+            && !frame.modals.iter().any(|modal| counts(frame, modal))
     };
     let absent = one.modals.is_empty() || other.modals.is_empty();
     one.modals == other.modals || absent && open(one) && open(other)
@@ -115,15 +124,19 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     let mut turns = Turns::default();
     for &(a, b) in &pairs {
         let (a, b) = (&one[a], &other[b]);
-        if let Some(difference) = form(a, b).or_else(|| turns.read(first, second, a, b)) {
-            return Some(difference);
+        let owned = || persons::owners((&first.frame, a), (&second.frame, b));
+        let difference = form(a, b)
+            .or_else(owned)
+            .or_else(|| turns.read(first, second, a, b));
+        if difference.is_some() {
+            return difference;
         }
     }
     if let Some(difference) = joints(one, other, &pairs) {
         return Some(difference);
     }
     pairs.retain(|&(a, b)| turns.keep(&one[a], &other[b]));
-    order::changed(one, other, &pairs).or_else(|| relations(one, other, &pairs))
+    order::changed(one, other, &pairs).or_else(|| relations(first, second, &pairs))
 }
 
 /// A word that goes on in one text only, or names several things in one text only.

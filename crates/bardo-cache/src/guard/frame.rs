@@ -75,6 +75,8 @@ pub(super) struct SentenceFrame {
     /// Whether the first auxiliary, at the start or behind the question word, tells the past: "did" in "why
     /// did you delete what is in it".
     pub(super) opens_past: Option<bool>,
+    /// A form of "be" stands there: "is" in "how is it made".
+    pub(super) tells: bool,
     /// A time that is over is named: "yesterday".
     pub(super) over: bool,
     /// "What time", "what day" or "what year"; none for "when". "How many days" for "how long".
@@ -89,6 +91,8 @@ pub(super) struct SentenceFrame {
     pub(super) indefinite: bool,
     /// Something is done to "me" or "you": "which users follow you".
     pub(super) done_to: bool,
+    /// Something comes to "me" or from "me": "the dog barks at me".
+    pub(super) at_me: bool,
     /// Third persons that do something: "he" in "who did he kill".
     pub(super) acts: Vec<&'static str>,
     /// Third persons to whom something is done: "he" in "who killed him".
@@ -121,9 +125,11 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
         }
         frame.auxiliary(word);
         frame.opens_past = frame.opens_past.or_else(|| opens_past(&tokens, at));
+        frame.tells |= is_be(word) && begins(&tokens, at);
         frame.past |= super::tense::is_perfect(&tokens, at);
         frame.person(word);
         frame.done_to |= is_object(&tokens, at);
+        frame.at_me |= person::is_behind_preposition(&tokens, at);
         frame.third(&tokens, at);
         frame.subject = frame.subject.or_else(|| subject(&tokens, at));
         if let Some(ask) = question(&tokens, at) {
@@ -167,11 +173,19 @@ fn opens_past(tokens: &[Token], at: usize) -> Option<bool> {
         "do" | "does" | "is" | "are" | "am" | "@is" => false,
         _ => return None,
     };
-    let begins = at.checked_sub(1).is_none_or(|before| {
+    begins(tokens, at).then_some(past)
+}
+
+/// Whether an auxiliary stands at the start or behind the question word.
+fn begins(tokens: &[Token], at: usize) -> bool {
+    at.checked_sub(1).is_none_or(|before| {
         let before = &tokens[before];
         before.text == "when" || Asking::of(&before.text).is_some()
-    });
-    begins.then_some(past)
+    })
+}
+
+fn is_be(word: &str) -> bool {
+    matches!(word, "is" | "are" | "was" | "were")
 }
 
 /// The pronoun behind an auxiliary. "How to be paid" says nothing of who is paid, as "how am I paid".

@@ -34,6 +34,9 @@ pub(super) fn read(core: &str, found: &mut Vec<Token>) {
     let digits_end = digits.trim_end_matches([',', '.', '_', '\'']);
     let leading_dot = signs.ends_with('.');
     if structured(digits_end, tail) {
+        // "09:00" is "9:00".
+        let hour = tail.starts_with(':') && digits.len() == 2 && signs.is_empty();
+        let body = body.strip_prefix('0').filter(|_| hour).unwrap_or(body);
         found.push(Token::new(
             TokenKind::Code,
             format!("{signs}{body}").to_lowercase(),

@@ -24,8 +24,9 @@ pub(super) fn changed(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) ->
                 followed,
                 adjacent,
             };
-            let free = may_move(first, second, moved(b1 - b2, follows(a1, b1)))
-                || may_move(second, first, moved(a2 - a1, follows(a2, b2)))
+            let clause = |a: usize, b: usize| is_of_clause(one, a) || is_of_clause(other, b);
+            let free = !clause(a1, b1) && may_move(first, second, moved(b1 - b2, follows(a1, b1)))
+                || !clause(a2, b2) && may_move(second, first, moved(a2 - a1, follows(a2, b2)))
                 || compares(first.0)
                 || compares(second.0)
                 || written(first.0) && !is_conjunction(second.0)
@@ -62,6 +63,16 @@ fn adjacent(atoms: &[Atom]) -> bool {
     };
     let ends = [first.chunk, last.chunk];
     atoms.iter().all(|atom| ends.contains(&atom.chunk))
+}
+
+/// Whether a time or an adverb stands between two verbs, so that it says something of one of them: "users who
+/// joined yesterday bought" is not "users who joined bought yesterday".
+fn is_of_clause(atoms: &[Atom], at: usize) -> bool {
+    let verb = |atom: &Atom| TABLES.is_verb(&TABLES.base(&atom.shown));
+    let behind = at.checked_sub(1).is_some_and(|before| verb(&atoms[before]));
+    let before = atoms.get(at + 1).is_some_and(verb);
+    let moves = atoms[at].class == "time" || is_movable(&atoms[at]);
+    moves && behind && before
 }
 
 /// Whether a word may stand on the other side of another one.
@@ -241,8 +252,16 @@ pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
         a.class,
         "language" | "software" | "protocol" | "chain" | "time"
     );
+    // "In 3 days" is at their end, and "within 3 days" before it.
+    let within = |atom: &Atom| atom.preposition == "within";
+    if a.class == "number" && within(a) != within(b) {
+        return false;
+    }
     if (a.role, b.role) == (In, In) {
         return hosted || place(a.preposition) == place(b.preposition);
+    }
+    if (a.role, b.role) == (With, With) {
+        return a.preposition == b.preposition || are_means(a.preposition, b.preposition);
     }
     a.role == b.role
         || matches!(a.class, "time" | "negation")
@@ -256,6 +275,16 @@ pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
             (a.role, b.role),
             (Plain | Of, Plain | Of) | (Of, In) | (In, Of) | (Of, For) | (For, Of)
         )
+}
+
+/// Prepositions that name one means: "sync with Dropbox" is not "sync via Dropbox", while "using" may be
+/// either.
+fn are_means(one: &str, other: &str) -> bool {
+    let means = |word: &str| matches!(word, "via" | "through" | "using");
+    let company = |word: &str| matches!(word, "with" | "alongside");
+    means(one) && means(other)
+        || company(one) && company(other)
+        || matches!((one, other), ("with", "using") | ("using", "with"))
 }
 
 /// "A picture of Paris" in one text and "a picture in Paris" in the other: what it shows, and where it

@@ -23,6 +23,7 @@ mod possession;
 mod price;
 mod purpose;
 mod quantity;
+mod scope;
 mod software;
 mod statement;
 mod unit;
@@ -42,12 +43,16 @@ type Rewrite = fn(Vec<Token>) -> Vec<Token>;
 const REWRITES: &[Rewrite] = &[
     // First the words. The lists have no word with an apostrophe but its parts.
     phrase::contractions_to_words,
+    // Before the phrases, which leave "now" out and make "how do I" of "how do you".
+    scope::asked_now_to_word,
+    scope::you_do_to_mine_to_is_done,
     // A phrase makes "from" of "out of".
     location::out_of_to_remove_from,
     // Before the numbers: "one by one" has none.
     phrase::phrases_to_common,
     statement::announced_to_question,
     unit::written_to_digits,
+    unit::version_to_v,
     position::first_clause_to_end,
     phrase::particle_to_verb,
     // Again, for what the four above made: "turn off the light", "more than 5", "what happens if".
@@ -63,6 +68,7 @@ const REWRITES: &[Rewrite] = &[
     cause::stops_to_why_not,
     event::has_been_done_to_is_done,
     event::gets_done_to_is_done,
+    event::who_got_done_to_was_done,
     quantity::old_when_to_age_at,
     cause::get_to_do_to_make_do,
     possession::come_in_to_available_in,

@@ -2,6 +2,7 @@
 
 use super::letters::{LetterCase, acronym, is_country, is_letter, is_ticker};
 use super::number;
+use super::tables::TABLES;
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -259,7 +260,8 @@ fn parts(core: &str, case: LetterCase, found: &mut Vec<Token>) {
                 LetterCase::Shouted => part == "US",
                 LetterCase::Short => matches!(part, "US" | "IT" | "WHO"),
             };
-            let name = name || is_country(part, found);
+            // "us-west-2" is a region, and "us" in it no pronoun.
+            let name = name || is_country(part, found) || part == "us" && part.len() < core.len();
             let part = &*part.to_lowercase();
             if name {
                 found.push(Token::word(format!("{part}^")));
@@ -289,7 +291,10 @@ fn plain(word: &str, found: &mut Vec<Token>) {
                 if matches!(head, "v" | "ver" | "version") {
                     found.push(Token::new(TokenKind::Code, format!("v{tail}")));
                 } else {
-                    found.push(Token::word(head));
+                    // "S3" and "A100": the letter is no "'s" and no article.
+                    let function = TABLES.stop.contains(head) || TABLES.determiners.contains(head);
+                    let mark = if function { "^" } else { "" };
+                    found.push(Token::word(format!("{head}{mark}")));
                     found.push(Token::new(TokenKind::Number, number::canonical(tail)));
                 }
             } else {

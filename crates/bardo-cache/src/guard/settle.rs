@@ -28,6 +28,9 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
     if frame.ask == Asking::YesNo {
         judgement_to_front(atoms);
     }
+    if matches!(frame.ask, Asking::YesNo | Asking::Nothing | Asking::How) {
+        amount::each_to_all(atoms);
+    }
     occurrences(frame, atoms);
     if frame.ask == Asking::Nothing && programs(frame, atoms) {
         frame.ask = Asking::How;

@@ -39,10 +39,10 @@ fn what_is_done_to_a_person_is_not_what_the_person_does() {
         ("Can I be liquidated?", "Can I liquidate?"),
         ("How is he paid?", "How does he pay?"),
         ("How is it charged?", "How does it charge?"),
+        ("How is it charged?", "How do I charge it?"),
         ("Should I be paid?", "Should I pay?"),
     ]);
     join(&[
-        ("How is it charged?", "How do I charge it?"),
         ("How can my router be reset?", "How can I reset my router?"),
         (
             "How do I filter results by date?",
@@ -75,7 +75,7 @@ fn who_acts_in_the_passive_voice_keeps_the_role() {
 fn roles_of_a_refund_and_states_of_a_person() {
     join(&[
         ("Will I get refunded?", "Will I get a refund?"),
-        ("Is building permitted here?", "Can I build here?"),
+        ("Is smoking permitted here?", "Can I smoke here?"),
         (
             "Is trading possible on Sunday?",
             "Is trade possible on Sunday?",

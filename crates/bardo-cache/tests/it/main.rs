@@ -23,6 +23,7 @@ mod guard_price;
 mod guard_purpose;
 mod guard_quantity;
 mod guard_relations;
+mod guard_scope;
 mod guard_software;
 mod guard_statement;
 mod guard_synonyms;

@@ -1,6 +1,6 @@
 //! Reads one token after the other, and what stands around it, into atoms.
 
-use super::word::{is_past, is_subject, names};
+use super::word::{is_certain, is_past, is_subject, names};
 use super::{Atom, Relation, place};
 use crate::guard::rewrite::is_particle_verb;
 use crate::guard::scan::{Token, TokenKind};
@@ -45,6 +45,8 @@ pub(super) struct Builder {
     pub(super) bare: bool,
     /// A determiner of the current phrase names a certain thing.
     pub(super) definite: bool,
+    /// "My" or "a", if the current phrase begins with it.
+    pub(super) determiner: &'static str,
     pub(super) role: Option<Relation>,
     pub(super) preposition: &'static str,
     pub(super) chunk: usize,
@@ -53,6 +55,8 @@ pub(super) struct Builder {
     /// Words since a form of "be".
     pub(super) since_be: Option<usize>,
     pub(super) joined: Option<&'static str>,
+    /// "Not" or the like stands before: "not displayed correctly".
+    pub(super) denied: bool,
 }
 
 impl Builder {
@@ -167,6 +171,11 @@ impl Builder {
             self.role = kept;
         }
         self.definite = TABLES.definite.contains(word) && !relative;
+        self.determiner = match word {
+            "my" | "our" => "my",
+            "a" | "an" => "a",
+            _ => "",
+        };
     }
 
     /// Reads a word that says something.
@@ -195,7 +204,8 @@ impl Builder {
             || same && self.bare && self.since_be == Some(1);
         let passive = participle && self.since_be.is_some() && !attributive;
         let key = TABLES.canonical(word);
-        if self.is_soft(&key) && !matches!(word, "available" | "current") {
+        let restricts = matches!(word, "available" | "current") || is_certain(word);
+        if self.is_soft(&key) && !restricts {
             return;
         }
         let class = TABLES
@@ -207,6 +217,7 @@ impl Builder {
             passive: passive && class != "state",
             participle: passive,
         };
+        self.denied |= class == "negation";
         let clause = TABLES.conjunctions.contains(key.as_str());
         if clause {
             self.bounded();
@@ -247,6 +258,7 @@ impl Builder {
             past: self.finite && is_past(shown) && !voice.participle,
             plural: self.is_plural(shown),
             definite: self.definite,
+            determiner: self.determiner,
             joined: self.joined.take(),
         });
         self.filled = true;
@@ -288,6 +300,7 @@ impl Builder {
         self.filled = false;
         self.joined = None;
         self.definite = false;
+        self.determiner = "";
         self.chunk += 1;
     }
 }

@@ -10,7 +10,7 @@ impl Builder {
     /// "Have" and "do" where they are no auxiliaries: "who has a lawyer", "what does a nurse do".
     pub(super) fn main_verb(&self, tokens: &[Token], at: usize) -> Option<&'static str> {
         match tokens[at].text.as_str() {
-            "have" | "has" | "had" | "having" => (!is_perfect(tokens, at)).then_some("own"),
+            "have" | "has" | "had" | "having" => (!is_perfect(tokens, at)).then_some("possess"),
             "do" if self.asked || self.modal => Some("do"),
             "done" | "doing" if at > 0 => Some("do"),
             "do" | "does" | "did" if self.who => is_deed(tokens, at).then_some("do"),
@@ -19,7 +19,7 @@ impl Builder {
     }
 
     pub(super) fn is_soft(&self, word: &str) -> bool {
-        TABLES.soft.contains(word) || self.open && TABLES.mild.contains(word)
+        TABLES.soft.contains(word) || self.open && !self.denied && TABLES.mild.contains(word)
     }
 
     /// "Some" and "any" say nothing behind "there", "have" and "what are": "are there any dogs". As the
@@ -43,10 +43,23 @@ impl Builder {
     /// Soft words that say something where they stand: "how many seats are available" and "the
     /// available balance", "a current account" but not "the current price".
     pub(super) fn says(&self, tokens: &[Token], at: usize) -> bool {
+        if is_certain(&tokens[at].text) {
+            return !at.checked_sub(1).is_some_and(|before| {
+                let before = tokens[before].text.as_str();
+                TABLES.determiners.contains(before) || matches!(before, "any" | "no" | "one")
+            });
+        }
         if !matches!(tokens[at].text.as_str(), "available" | "current") {
             return false;
         }
-        let next = tokens.get(at + 1).filter(|next| {
+        // "The current Ethereum gas price" is that of now, as "the current gas price".
+        let class = |at: usize| {
+            tokens
+                .get(at)
+                .and_then(|next| TABLES.classes.get(&*next.text))
+        };
+        let of_chain = usize::from(class(at + 1) == Some(&"chain"));
+        let next = tokens.get(at + 1 + of_chain).filter(|next| {
             let word = next.text.as_str();
             let function = TABLES.stop.contains(word)
                 || TABLES.determiners.contains(word)
@@ -82,6 +95,11 @@ impl Builder {
         let verb = TABLES.is_verb(&base) && !self.named && (self.filled || self.third);
         base.len() < word.len() && !verb
     }
+}
+
+/// Words that restrict several things: "delete certain emails", but not "delete a certain email".
+pub(super) fn is_certain(word: &str) -> bool {
+    matches!(word, "specific" | "particular" | "certain")
 }
 
 /// What stands before a noun: an owner, a number, a word of order such as "last", or a participle.

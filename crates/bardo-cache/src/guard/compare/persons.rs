@@ -1,8 +1,29 @@
 //! Compares the persons of two texts.
 
 use super::said;
+use crate::guard::atoms::Atom;
 use crate::guard::frame::{Asking, SentenceFrame};
 use crate::guard::mismatch::Mismatch;
+
+/// "My" thing in one text and any such thing in the other, where nobody acts: "is my account locked" and
+/// "is an account locked", but not "how do I lock my account" and "how do I lock an account".
+pub(super) fn owners(
+    one: (&SentenceFrame, &Atom),
+    other: (&SentenceFrame, &Atom),
+) -> Option<Mismatch> {
+    let nobody = |frame: &SentenceFrame| {
+        frame.persons.is_empty()
+            && !matches!(frame.ask, Asking::How | Asking::HowLong | Asking::Nothing)
+    };
+    let differs = matches!(
+        (one.1.determiner, other.1.determiner),
+        ("my", "a") | ("a", "my")
+    );
+    (differs && nobody(one.0) && nobody(other.0)).then(|| Mismatch::Person {
+        one: one.1.determiner.to_owned(),
+        other: other.1.determiner.to_owned(),
+    })
+}
 
 /// "You" and "I" are one person where they are the only one; owners and third persons are not.
 pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
@@ -20,6 +41,10 @@ pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mism
     // "Can she call me" is not "can she call you".
     let both = one.done_to && other.done_to && one.persons != other.persons;
     if both {
+        return separate(&one.persons, &other.persons);
+    }
+    // "The dog barks at me" is not "the dog barks at the neighbor".
+    if one.at_me != other.at_me {
         return separate(&one.persons, &other.persons);
     }
     if one.acts_on(other) || other.acts_on(one) {
@@ -51,6 +76,11 @@ pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mism
         addressed && frame.modals.is_empty() && !frame.persons.is_empty()
     };
     if alone(one) && alone(other) && one.persons != other.persons {
+        return separate(&one.persons, &other.persons);
+    }
+    // "Who I called" is not "who called".
+    let who = one.ask == Asking::Who && other.ask == Asking::Who;
+    if who && one.persons.is_empty() != other.persons.is_empty() {
         return separate(&one.persons, &other.persons);
     }
     let several = one.persons.len() > 1 || other.persons.len() > 1;

@@ -1,5 +1,7 @@
 //! Words that stand behind another preposition in each text.
 
+use super::places::WordPlaces;
+use crate::guard::Signature;
 use crate::guard::atoms::{Atom, Relation};
 use crate::guard::mismatch::Mismatch;
 use crate::guard::order::{compounds, relations_agree, roles_agree, shows_or_holds};
@@ -7,10 +9,11 @@ use crate::guard::tables::TABLES;
 
 /// The first word whose relation in one text is not that in the other.
 pub(super) fn relations(
-    one: &[Atom],
-    other: &[Atom],
+    first: &Signature,
+    second: &Signature,
     pairs: &[(usize, usize)],
 ) -> Option<Mismatch> {
+    let (one, other) = (&first.atoms[..], &second.atoms[..]);
     let apart = |&&(a, b): &&(usize, usize)| shows_or_holds(one, a, &other[b]);
     if let Some(&(a, b)) = pairs.iter().find(apart) {
         return Some(relation(&one[a], &other[b]));
@@ -22,8 +25,12 @@ pub(super) fn relations(
         pairs().find(|(a, b)| !relations_agree(a, b) && compound(a, b))
     };
     let exchanged = only_as(compounds).filter(|_| only_as(|a, b| compounds(b, a)).is_some());
+    let places = WordPlaces::of(first, second);
     pairs()
-        .find(|(a, b)| !roles_agree(a, b) && !eased.agree(a, b))
+        .find(|pair| {
+            let (a, b) = pair;
+            (!roles_agree(a, b) || places.differ(a, b)) && !eased.agree(a, b)
+        })
         .or(exchanged)
         .map(|(a, b)| relation(a, b))
 }

@@ -87,7 +87,8 @@ fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<T
     }
     let manner = |word: &&str| !TABLES.movable.contains(*word);
     let unsaid = !subject.iter().any(manner);
-    (unsaid && is_of_anyone(active, passive)).then_some(Turn::WithoutAgent)
+    let needed = verb.key == "require" || !is_by_others(active, passive);
+    (unsaid && needed && is_of_anyone(active, passive)).then_some(Turn::WithoutAgent)
 }
 
 /// The keys of the words that have a role.
@@ -137,6 +138,16 @@ fn agent(
         agent = in_role(&passive.atoms, role);
     }
     (role, agent)
+}
+
+/// Whether the passive voice tells what is done to "my" thing, or what was done, and the active voice what
+/// I do myself: "how is my data used" and "how do I use my data", "why was the account closed" and "why
+/// did I close the account".
+fn is_by_others(active: &Signature, passive: &Signature) -> bool {
+    let told = passive.frame.tells && passive.frame.persons.is_empty();
+    let of_me = active.frame.subject.as_deref() == Some("i") && active.frame.modals.is_empty();
+    let of_them = active.frame.subject.as_deref() == Some("they");
+    told && (of_me || active.frame.ask == Asking::How && !of_them)
 }
 
 /// Whether it is anyone who acts in the active voice, and nobody to whom it is done in the passive voice.

@@ -60,6 +60,13 @@ pub(super) fn is_object(tokens: &[Token], at: usize) -> bool {
     matches!(tokens[at].text.as_str(), "you" | "me" | "us") && is_behind_verb(tokens, at)
 }
 
+/// "Me" or "us" behind "at", "by", "from" or "against".
+pub(super) fn is_behind_preposition(tokens: &[Token], at: usize) -> bool {
+    let before = at.checked_sub(1).map_or("", |before| &tokens[before].text);
+    matches!(tokens[at].text.as_str(), "me" | "us")
+        && matches!(before, "at" | "by" | "from" | "against")
+}
+
 /// Whether a word stands behind what can be a verb.
 fn is_behind_verb(tokens: &[Token], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|before| &tokens[before]) else {

@@ -63,6 +63,16 @@ pub(super) fn gets_done_to_is_done(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
+/// "Who got paged" is "who was paged".
+pub(super) fn who_got_done_to_was_done(mut tokens: Vec<Token>) -> Vec<Token> {
+    let asks = opens(&tokens, [&["who", "@who"], &["got"]]);
+    let done = tokens.get(2).is_some_and(is_participle);
+    if asks && done && !is_listed(tokens.get(2), &TABLES.gotten) {
+        tokens[1] = Token::word("was");
+    }
+    tokens
+}
+
 /// "If the pool gets paused" is "if the pool is paused".
 pub(super) fn if_gets_done_to_if_is_done(mut tokens: Vec<Token>) -> Vec<Token> {
     // "Why my payment got declined" is "why my payment was declined".

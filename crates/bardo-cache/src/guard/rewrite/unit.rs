@@ -28,6 +28,20 @@ pub(super) fn written_to_digits(tokens: Vec<Token>) -> Vec<Token> {
     found
 }
 
+/// "Version 4.2" is "v4.2", and "version 4" is "v4".
+pub(super) fn version_to_v(mut tokens: Vec<Token>) -> Vec<Token> {
+    let version = tokens.windows(2).position(|pair| {
+        let digits = pair[1].text.chars().all(|c| c.is_ascii_digit() || c == '.');
+        let numbered = matches!(pair[1].kind, TokenKind::Number | TokenKind::Code);
+        pair[0].is_word("version") && numbered && digits
+    });
+    if let Some(at) = version {
+        let number = tokens.remove(at + 1);
+        tokens[at] = Token::new(TokenKind::Code, format!("v{}", number.text));
+    }
+    tokens
+}
+
 /// A number in digits times the scales behind it, as "10 million", and the place after them.
 fn with_scale(tokens: &[Token], at: usize) -> (String, usize) {
     let mut text = tokens[at].text.clone();

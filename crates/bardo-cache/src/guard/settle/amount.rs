@@ -55,6 +55,29 @@ fn price_over(atoms: &mut Vec<Atom>) {
     }
 }
 
+/// "Every file" is "all files", where no amount is said: "the limit for each user" is not "the limit for
+/// all users".
+pub(super) fn each_to_all(atoms: &mut [Atom]) {
+    // "Files above 5 MB" are no sum.
+    let compares = |at: usize| {
+        let before = at.checked_sub(1).map_or("", |before| &*atoms[before].key);
+        matches!(before, "morethan" | "lessthan" | "atleast" | "atmost")
+    };
+    let counts = |at: usize| {
+        let atom = &atoms[at];
+        let key = atom.key.as_str();
+        atom.class == "number" && !compares(at)
+            || TABLES.fees.contains(key)
+            || TABLES.durations.contains(key)
+            || TABLES.measures.contains(key)
+            || matches!(key, "total" | "sum" | "average" | "memory" | "money")
+    };
+    let each = atoms.iter().position(|atom| atom.key == "each");
+    if let Some(each) = each.filter(|_| !(0..atoms.len()).any(counts)) {
+        atoms[each].key = "all".to_owned();
+    }
+}
+
 /// Reads the words of a price or of a sum in one form.
 pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
     if matches!(frame.ask, Asking::What | Asking::HowMuch) && has(atoms, "price") {

@@ -2,7 +2,7 @@
 
 use crate::guard::tables::TABLES;
 
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     include_str!("../settle.rs"),
     include_str!("amount.rs"),
     include_str!("event.rs"),
@@ -12,6 +12,7 @@ const SOURCES: [&str; 13] = [
     include_str!("../atoms/word.rs"),
     include_str!("../compare.rs"),
     include_str!("../compare/alignment.rs"),
+    include_str!("../compare/places.rs"),
     include_str!("../compare/relations.rs"),
     include_str!("../compare/voice.rs"),
     include_str!("../order.rs"),
