@@ -15,7 +15,8 @@ elif [ "${PWD#* }" != "$PWD" ]; then
     echo "a folder with a space in its name: building without deploy/pgo" >&2
 else
     # Code without counts keeps its speed. The compiler ignores counts of code that has changed since.
-    RUSTFLAGS="${RUSTFLAGS:-} -Cprofile-use=$counts -Cllvm-args=-pgso=false -Cllvm-args=-no-pgo-warn-mismatch"
+    # What makes up 99.3 % of all counts is hot: at 99 %, code that one kind of request alone runs is not.
+    RUSTFLAGS="${RUSTFLAGS:-} -Cprofile-use=$counts -Cllvm-args=-pgso=false -Cllvm-args=-no-pgo-warn-mismatch -Cllvm-args=-profile-summary-cutoff-hot=993000"
     export RUSTFLAGS
 fi
 exec cargo build --locked --profile dist --package bardo-gateway "$@"
