@@ -97,6 +97,10 @@ pub(super) struct SentenceFrame {
     pub(super) acts: Vec<&'static str>,
     /// Third persons to whom something is done: "he" in "who killed him".
     pub(super) objects: Vec<&'static str>,
+    /// Prepositions before "it", "them", "him" and "her", but not "of": "with" in "pay him with it".
+    pub(super) aims: Vec<&'static str>,
+    /// "Its" says who owns something.
+    pub(super) of_it: bool,
     /// Owners: "my", "your" or "their".
     pub(super) owners: Vec<&'static str>,
     /// "he" and "she" in the order of their first place.
@@ -131,6 +135,7 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
         frame.done_to |= is_object(&tokens, at);
         frame.at_me |= person::is_behind_preposition(&tokens, at);
         frame.third(&tokens, at);
+        frame.aims.extend(person::preposition(&tokens, at));
         frame.subject = frame.subject.or_else(|| subject(&tokens, at));
         if let Some(ask) = question(&tokens, at) {
             let weak = !asked

@@ -43,6 +43,17 @@ pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mism
     if both {
         return separate(&one.persons, &other.persons);
     }
+    // "Call me back" is not "call them back".
+    let third = |one: &SentenceFrame, other: &SentenceFrame| {
+        one.done_to && !other.done_to && one.objects.is_empty() && !other.objects.is_empty()
+    };
+    if third(one, other) || third(other, one) {
+        return separate(&one.persons, &other.persons);
+    }
+    // "Pay him for it" is not "pay him with it".
+    if one.aims != other.aims {
+        return separate(&one.aims, &other.aims);
+    }
     // "The dog barks at me" is not "the dog barks at the neighbor".
     if one.at_me != other.at_me {
         return separate(&one.persons, &other.persons);
@@ -86,6 +97,13 @@ pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mism
     let several = one.persons.len() > 1 || other.persons.len() > 1;
     if several && one.persons != other.persons {
         return separate(&one.persons, &other.persons);
+    }
+    // "Its records" are not "my records".
+    let of_it = |one: &SentenceFrame, other: &SentenceFrame| {
+        one.of_it && !other.of_it && one.owners.is_empty() && !other.owners.is_empty()
+    };
+    if of_it(one, other) || of_it(other, one) {
+        return separate(&one.owners, &other.owners);
     }
     let owned = !one.owners.is_empty() && !other.owners.is_empty();
     if owned && one.owners != other.owners {

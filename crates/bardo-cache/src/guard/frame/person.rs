@@ -1,6 +1,7 @@
 //! Persons in a text: who acts, who owns, and to whom something is done.
 
 use super::{SentenceFrame, add, is_auxiliary};
+use crate::guard::atoms::place;
 use crate::guard::scan::{Token, TokenKind};
 use crate::guard::tables::TABLES;
 
@@ -12,6 +13,7 @@ impl SentenceFrame {
             "my" | "mine" | "our" | "ours" => add(&mut self.owners, "my"),
             "your" | "yours" => add(&mut self.owners, "your"),
             "their" | "theirs" => add(&mut self.owners, "their"),
+            "its" => self.of_it = true,
             "they" => add(&mut self.others, "they"),
             "he" | "him" | "his" | "himself" => add(&mut self.others, "he"),
             "she" | "her" | "hers" | "herself" => add(&mut self.others, "she"),
@@ -65,6 +67,23 @@ pub(super) fn is_behind_preposition(tokens: &[Token], at: usize) -> bool {
     let before = at.checked_sub(1).map_or("", |before| &tokens[before].text);
     matches!(tokens[at].text.as_str(), "me" | "us")
         && matches!(before, "at" | "by" | "from" | "against")
+}
+
+/// The preposition before a third person. "What can I do about it" is "what can I do".
+pub(super) fn preposition(tokens: &[Token], at: usize) -> Option<&'static str> {
+    let third = match tokens[at].text.as_str() {
+        "it" | "them" | "him" => true,
+        "her" => is_alone(tokens, at),
+        _ => false,
+    };
+    let before = &tokens[at.checked_sub(1)?].text;
+    let (written, role) = TABLES.prepositions.get_key_value(before.as_str())?;
+    match *role {
+        _ if !third => None,
+        "of" | "about" => None,
+        "in" => Some(place(written)),
+        role => Some(role),
+    }
 }
 
 /// Whether a word stands behind what can be a verb.
