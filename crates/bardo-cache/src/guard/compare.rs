@@ -138,6 +138,12 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     if let Some(difference) = joints(one, other, &pairs) {
         return Some(difference);
     }
+    // "What is it like" is not "what does it like".
+    let tastes = first.frame.tells != second.frame.tells;
+    if let Some(like) = one.iter().find(|atom| tastes && atom.shown == "suchas") {
+        let word = like.shown.clone();
+        return Some(Mismatch::Voice { word });
+    }
     let told = pairs
         .iter()
         .any(|&(a, b)| tense::clause_differs(&one[a], &other[b], &second.frame));

@@ -99,6 +99,10 @@ pub(super) struct SentenceFrame {
     pub(super) objects: Vec<&'static str>,
     /// Prepositions before "it", "them", "him" and "her", but not "of": "with" in "pay him with it".
     pub(super) aims: Vec<&'static str>,
+    /// Prepositions before the other persons, and "of" and "about" before any: "about me".
+    pub(super) asides: Vec<(&'static str, &'static str)>,
+    /// Who acts, in the order of the first place: "I", "he" in "I think he lied".
+    pub(super) cast: Vec<&'static str>,
     /// "Its" says who owns something.
     pub(super) of_it: bool,
     /// Owners: "my", "your" or "their".
@@ -136,6 +140,8 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
         frame.at_me |= person::is_behind_preposition(&tokens, at);
         frame.third(&tokens, at);
         frame.aims.extend(person::preposition(&tokens, at));
+        frame.aims.extend(person::wanted(&tokens, at));
+        frame.asides.extend(person::aside(&tokens, at));
         frame.subject = frame.subject.or_else(|| subject(&tokens, at));
         if let Some(ask) = question(&tokens, at) {
             let weak = !asked

@@ -93,6 +93,8 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), moved: WordMove) -> boo
     let strong = |role: Relation| !matches!(role, Relation::Plain | Relation::Of);
     // "In Aave on Arbitrum" is "on Arbitrum in Aave", but not "in Arbitrum on Aave".
     let exact = !strong(over.0.role) || a.class == "time" || a.preposition == b.preposition;
+    // "5 pm in Rome in Tokyo time" is not "5 pm in Tokyo in Rome time".
+    let exact = exact && a.modifier == b.modifier;
     let phrase =
         apart && moved.adjacent && strong(a.role) && roles_agree(a, b) && strong(b.role) && exact;
     let complement = |role| matches!(role, Relation::Of | Relation::In | Relation::For);

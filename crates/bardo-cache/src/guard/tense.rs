@@ -107,7 +107,7 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &[Atom]) {
 /// against "they pay me, how do I complain".
 pub(super) fn clause_differs(a: &Atom, b: &Atom, other: &SentenceFrame) -> bool {
     let verb = !b.shown.ends_with("ing") && TABLES.is_verb(&TABLES.base(&b.shown));
-    let now = verb && !b.past && !b.participle && !b.shown.ends_with("ed");
+    let now = (verb || b.progressive) && !b.past && !b.participle && !b.shown.ends_with("ed");
     a.past && now && !other.past && !TABLES.participles.contains(b.shown.as_str())
 }
 

@@ -170,3 +170,53 @@ fn the_tense_of_a_statement_counts() {
     ]);
     join(&[("Why has the price fallen?", "Why did the price fall?")]);
 }
+
+#[test]
+fn stories_with_a_question_behind_them() {
+    separate(&[
+        (
+            "They are closing my account, can I stop it?",
+            "They closed my account, can I stop it?",
+        ),
+        (
+            "My landlord wants me to leave, may he?",
+            "My landlord wants to leave, may he?",
+        ),
+        (
+            "I think he lied, is that a crime?",
+            "He thinks I lied, is that a crime?",
+        ),
+        (
+            "Nobody told me, is the fee valid?",
+            "Somebody told me, is the fee valid?",
+        ),
+        (
+            "My son reminded me, is it late?",
+            "My wife reminded me, is it late?",
+        ),
+        (
+            "I am at home, where is the driver?",
+            "The driver is at home, where am I?",
+        ),
+        ("How do I know he is real?", "How does he know I am real?"),
+    ]);
+    join(&[
+        ("Tell me why the sky is blue", "Why is the sky blue?"),
+        ("How do I know he is real?", "How can I know he is real?"),
+    ]);
+}
+
+#[test]
+fn pronouns_and_the_words_before_them() {
+    separate(&[
+        ("What does it say about us?", "What does it say to us?"),
+        ("What does it say about me?", "What does it say about her?"),
+        ("Which of us is right?", "Which of them is right?"),
+        (
+            "What is 5 pm in Rome in Tokyo time?",
+            "What is 5 pm in Tokyo in Rome time?",
+        ),
+        ("What is he like?", "What does he like?"),
+        ("What is the dog like?", "What does the dog like?"),
+    ]);
+}

@@ -27,12 +27,6 @@ pub(super) fn owners(
 
 /// "You" and "I" are one person where they are the only one; owners and third persons are not.
 pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
-    let separate = |one: &[&str], other: &[&str]| {
-        Some(Mismatch::Person {
-            one: said(one),
-            other: said(other),
-        })
-    };
     let open = |frame: &SentenceFrame| !matches!(frame.ask, Asking::Nothing | Asking::YesNo);
     let done = one.done_to != other.done_to || one.done_to && one.persons != other.persons;
     if done && open(one) && open(other) {
@@ -43,16 +37,8 @@ pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mism
     if both {
         return separate(&one.persons, &other.persons);
     }
-    // "Call me back" is not "call them back".
-    let third = |one: &SentenceFrame, other: &SentenceFrame| {
-        one.done_to && !other.done_to && one.objects.is_empty() && !other.objects.is_empty()
-    };
-    if third(one, other) || third(other, one) {
-        return separate(&one.persons, &other.persons);
-    }
-    // "Pay him for it" is not "pay him with it".
-    if one.aims != other.aims {
-        return separate(&one.aims, &other.aims);
+    if let Some(difference) = roles(one, other) {
+        return Some(difference);
     }
     // "The dog barks at me" is not "the dog barks at the neighbor".
     if one.at_me != other.at_me {
@@ -110,4 +96,43 @@ pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mism
         return separate(&one.owners, &other.owners);
     }
     None
+}
+
+/// Who acts, who is acted on, and behind which preposition a person stands.
+fn roles(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
+    // "Call me back" is not "call them back".
+    let third = |one: &SentenceFrame, other: &SentenceFrame| {
+        one.done_to && !other.done_to && one.objects.is_empty() && !other.objects.is_empty()
+    };
+    if third(one, other) || third(other, one) {
+        return separate(&one.persons, &other.persons);
+    }
+    // "Pay him for it" is not "pay him with it".
+    if one.aims != other.aims {
+        return separate(&one.aims, &other.aims);
+    }
+    let beside = !one.asides.is_empty() && !other.asides.is_empty();
+    if beside && one.asides != other.asides {
+        let words = |frame: &SentenceFrame| {
+            let asides = frame.asides.iter();
+            let words = asides.flat_map(|&(role, person)| [role, person]);
+            words.collect::<Vec<_>>()
+        };
+        return separate(&words(one), &words(other));
+    }
+    if one.exchanges(other) {
+        return separate(&one.cast, &other.cast);
+    }
+    let another = one.is_of_another(other) || other.is_of_another(one);
+    if another || one.asks_for_me(other) || other.asks_for_me(one) {
+        return separate(&one.persons, &other.persons);
+    }
+    None
+}
+
+fn separate(one: &[&str], other: &[&str]) -> Option<Mismatch> {
+    Some(Mismatch::Person {
+        one: said(one),
+        other: said(other),
+    })
 }
