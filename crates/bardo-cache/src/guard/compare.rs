@@ -43,6 +43,13 @@ pub(super) fn frames(one: &SentenceFrame, other: &SentenceFrame) -> Option<Misma
             other: said(&other.modals),
         });
     }
+    let stated = !one.stated.is_empty() && !other.stated.is_empty();
+    if stated && one.stated != other.stated {
+        return Some(Mismatch::Modality {
+            one: said(&one.stated),
+            other: said(&other.stated),
+        });
+    }
     if tense::differs(one, other) {
         return Some(Mismatch::Tense);
     }

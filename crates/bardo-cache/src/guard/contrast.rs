@@ -2,6 +2,7 @@
 
 use super::mismatch::Mismatch;
 use super::scan::{Token, TokenKind};
+use super::tables::TABLES;
 
 /// What one text says where another one says its opposite.
 const EXCLUDED: &[(&str, &str)] = &[
@@ -72,7 +73,9 @@ fn exists(tokens: &[Token], at: usize) -> bool {
         )
     };
     let before = at.checked_sub(1).map(|before| &tokens[before]);
-    before.is_some_and(be) || tokens.get(at + 1).is_some_and(be)
+    // "The wifi there is slow".
+    let named = at > 1 && TABLES.determiners.contains(&*tokens[at - 2].text);
+    before.is_some_and(be) || !named && tokens.get(at + 1).is_some_and(be)
 }
 
 /// "There" of a greeting names no place: "hi there".

@@ -103,6 +103,8 @@ pub(super) struct SentenceFrame {
     pub(super) asides: Vec<(&'static str, &'static str)>,
     /// Who acts, in the order of the first place: "I", "he" in "I think he lied".
     pub(super) cast: Vec<&'static str>,
+    /// Modal verbs that do not stand at the start of a question: "must" in "you must pay, how do I do it".
+    pub(super) stated: Vec<&'static str>,
     /// "Its" says who owns something.
     pub(super) of_it: bool,
     /// Owners: "my", "your" or "their".
@@ -156,6 +158,9 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
             continue;
         }
 
+        if !begins(&tokens, at) {
+            frame.stated.extend(modal(word));
+        }
         match modal(word) {
             Some(_) if is_month(&tokens, at) => found.push(Token::word("may-month")),
             // "Do not have to pay" is no "must not pay".

@@ -73,7 +73,9 @@ pub(super) fn differs(one: &SentenceFrame, other: &SentenceFrame) -> bool {
     }
     // "I am married, how do I file" is not "I was married, how do I file".
     let now = one.opens_past == other.opens_past && one.opens_past != Some(true);
-    if now && one.present && other.present && one.past != other.past {
+    let asks = !matches!(one.ask, Asking::Nothing | Asking::What);
+    let asks = asks || one.present && other.present;
+    if now && asks && one.past != other.past {
         return true;
     }
     past(one) && present(other) || present(one) && past(other) || counts && one.past != other.past

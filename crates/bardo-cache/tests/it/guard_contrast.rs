@@ -220,3 +220,35 @@ fn pronouns_and_the_words_before_them() {
         ("What is the dog like?", "What does the dog like?"),
     ]);
 }
+
+#[test]
+fn what_a_statement_says_of_duty_and_persons() {
+    separate(&[
+        (
+            "You can pay later, how does it work?",
+            "You must pay later, how does it work?",
+        ),
+        (
+            "Users can vote, how do I stop that?",
+            "Users must vote, how do I stop that?",
+        ),
+        (
+            "The app should start at 8, how do I do it?",
+            "The app can start at 8, how do I do it?",
+        ),
+        ("You said it is free, is it?", "I said it is free, is it?"),
+        ("She owes me rent, can I sue?", "I owe her rent, can I sue?"),
+        (
+            "The wifi here is slow, why?",
+            "The wifi there is slow, why?",
+        ),
+        ("It has become slow, why?", "It becomes slow, why?"),
+    ]);
+    join(&[
+        ("How can I pay later?", "How should I pay later?"),
+        (
+            "Why is the wifi slow?",
+            "What is the reason why the wifi is slow?",
+        ),
+    ]);
+}

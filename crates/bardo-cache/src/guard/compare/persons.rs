@@ -62,7 +62,8 @@ pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mism
     let alone = |frame: &SentenceFrame| {
         let addressed = matches!(
             frame.ask,
-            Asking::YesNo
+            Asking::Nothing
+                | Asking::YesNo
                 | Asking::What
                 | Asking::Who
                 | Asking::Whose
@@ -120,7 +121,7 @@ fn roles(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
         };
         return separate(&words(one), &words(other));
     }
-    if one.exchanges(other) {
+    if one.exchanges(other) || one.acts_on_me(other) || other.acts_on_me(one) {
         return separate(&one.cast, &other.cast);
     }
     let another = one.is_of_another(other) || other.is_of_another(one);

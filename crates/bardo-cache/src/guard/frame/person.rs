@@ -71,6 +71,14 @@ impl SentenceFrame {
             && !other.persons.is_empty()
     }
 
+    /// Whether a third person does something to me here, and is one to whom I do it in the other text: "she
+    /// owes me rent" and "I owe her rent".
+    pub(in crate::guard) fn acts_on_me(&self, other: &Self) -> bool {
+        let third = |who: &&&str| **who != "I" && !other.cast.contains(*who);
+        let mut acting = self.cast.iter().filter(third);
+        self.done_to && !other.done_to && acting.any(|who| other.others.contains(who))
+    }
+
     /// Whether the same persons act in the other order: "I think he lied" and "he thinks I lied".
     pub(in crate::guard) fn exchanges(&self, other: &Self) -> bool {
         let all = |one: &Self, other: &Self| one.cast.iter().all(|who| other.cast.contains(who));
