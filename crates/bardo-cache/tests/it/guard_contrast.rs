@@ -236,6 +236,12 @@ fn what_a_statement_says_of_duty_and_persons() {
             "The app should start at 8, how do I do it?",
             "The app can start at 8, how do I do it?",
         ),
+        ("Can you sell my data?", "Can I sell my data?"),
+        ("Will you close my account?", "Will I close my account?"),
+        (
+            "How long do you keep my data?",
+            "How long do I keep my data?",
+        ),
         ("You said it is free, is it?", "I said it is free, is it?"),
         ("She owes me rent, can I sue?", "I owe her rent, can I sue?"),
         (

@@ -76,6 +76,12 @@ pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mism
     if alone(one) && alone(other) && one.persons != other.persons {
         return separate(&one.persons, &other.persons);
     }
+    // "Can you sell my data" is not "can I sell my data".
+    let mine = |frame: &SentenceFrame| frame.ask != Asking::How && frame.owners == ["my"];
+    let named = !one.persons.is_empty() && !other.persons.is_empty();
+    if mine(one) && mine(other) && named && one.persons != other.persons {
+        return separate(&one.persons, &other.persons);
+    }
     // "Who I called" is not "who called".
     let who = one.ask == Asking::Who && other.ask == Asking::Who;
     if who && one.persons.is_empty() != other.persons.is_empty() {
