@@ -15,12 +15,13 @@
 //! The stages, in their order:
 //!
 //! 1. `scan` cuts a text into tokens. `letters` knows capitals that count, `number` the forms of a number.
-//! 2. `rewrite` brings wordings of one question to the same words: phrases, numbers, whole clauses.
-//! 3. `frame` reads the kind of the question, modal verbs, tense and persons, and takes their words out.
-//! 4. `atoms` reads each word that is left: its key, class, role and form. `stems` and `tables` find the
+//! 2. `contrast` notes short words that exclude each other, such as "this" and "that".
+//! 3. `rewrite` brings wordings of one question to the same words: phrases, numbers, whole clauses.
+//! 4. `frame` reads the kind of the question, modal verbs, tense and persons, and takes their words out.
+//! 5. `atoms` reads each word that is left: its key, class, role and form. `stems` and `tables` find the
 //!    key, which is equal for a word's forms and synonyms.
-//! 5. `tense` and `settle` join wordings that differ in the kind of question, once the words are known.
-//! 6. `compare` looks for the first difference of two texts. `order` knows which words may change places,
+//! 6. `tense` and `settle` join wordings that differ in the kind of question, once the words are known.
+//! 7. `compare` looks for the first difference of two texts. `order` knows which words may change places,
 //!    `mismatch` says in words what separates.
 //!
 //! Two texts that ask different things share an answer: `Signature::parts` shows which words became equal.
@@ -34,6 +35,7 @@
 
 mod atoms;
 mod compare;
+mod contrast;
 mod frame;
 mod letters;
 mod mismatch;
@@ -49,6 +51,7 @@ mod tense;
 pub use mismatch::Mismatch;
 
 use atoms::Atom;
+use contrast::Contrasts;
 use frame::SentenceFrame;
 use scan::{Token, TokenKind};
 use tables::TABLES;
@@ -62,6 +65,7 @@ pub const ATOMS_MAX: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     frame: SentenceFrame,
+    contrasts: Contrasts,
     atoms: Vec<Atom>,
     complete: bool,
     /// In another language than the lists: words are equal as they are written, in their order.
@@ -80,6 +84,7 @@ impl Signature {
             letters::spelled(text, &mut tokens);
             return Self::verbatim(&tokens);
         }
+        let contrasts = Contrasts::of(&tokens);
         let tokens = rewrite::rewritten(tokens);
         let (mut frame, tokens) = frame::read(tokens);
         let mut atoms = atoms::build(&tokens, frame.ask);
@@ -90,6 +95,7 @@ impl Signature {
         }
         Self {
             frame,
+            contrasts,
             atoms,
             complete: true,
             verbatim: false,
@@ -103,6 +109,7 @@ impl Signature {
         }
         Self {
             frame: SentenceFrame::default(),
+            contrasts: Contrasts::default(),
             atoms,
             complete: true,
             verbatim: true,
@@ -132,6 +139,7 @@ impl Signature {
             return compare::verbatim(&self.atoms, &other.atoms);
         }
         compare::frames(&self.frame, &other.frame)
+            .or_else(|| self.contrasts.difference(&other.contrasts))
             .or_else(|| compare::atoms(self, other))
             .or_else(|| compare::atoms(other, self).map(Mismatch::mirrored))
     }
@@ -167,6 +175,7 @@ impl Signature {
     fn too_long() -> Self {
         Self {
             frame: SentenceFrame::default(),
+            contrasts: Contrasts::default(),
             atoms: Vec::new(),
             complete: false,
             verbatim: false,

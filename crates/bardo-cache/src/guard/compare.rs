@@ -13,6 +13,7 @@ use super::atoms::Atom;
 use super::frame::{Asking, SentenceFrame};
 use super::mismatch::Mismatch;
 use super::order;
+use super::tables::TABLES;
 use super::tense;
 
 use alignment::{aligned, unmatched};
@@ -40,6 +41,13 @@ pub(super) fn frames(one: &SentenceFrame, other: &SentenceFrame) -> Option<Misma
         return Some(Mismatch::Modality {
             one: said(&one.modals),
             other: said(&other.modals),
+        });
+    }
+    let stated = !one.stated.is_empty() && !other.stated.is_empty();
+    if stated && one.stated != other.stated {
+        return Some(Mismatch::Modality {
+            one: said(&one.stated),
+            other: said(&other.stated),
         });
     }
     if tense::differs(one, other) {
@@ -123,9 +131,11 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     }
     let mut turns = Turns::default();
     for &(a, b) in &pairs {
+        let complement = complement((one, a), (other, b));
         let (a, b) = (&one[a], &other[b]);
         let owned = || persons::owners((&first.frame, a), (&second.frame, b));
         let difference = form(a, b)
+            .or(complement)
             .or_else(owned)
             .or_else(|| turns.read(first, second, a, b));
         if difference.is_some() {
@@ -135,8 +145,19 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     if let Some(difference) = joints(one, other, &pairs) {
         return Some(difference);
     }
+    // "What is it like" is not "what does it like".
+    let tastes = first.frame.tells != second.frame.tells;
+    if let Some(like) = one.iter().find(|atom| tastes && atom.shown == "suchas") {
+        let word = like.shown.clone();
+        return Some(Mismatch::Voice { word });
+    }
+    let told = pairs
+        .iter()
+        .any(|&(a, b)| tense::clause_differs(&one[a], &other[b], &second.frame));
     pairs.retain(|&(a, b)| turns.keep(&one[a], &other[b]));
-    order::changed(one, other, &pairs).or_else(|| relations(first, second, &pairs))
+    order::changed(one, other, &pairs)
+        .or_else(|| relations(first, second, &pairs))
+        .or(told.then_some(Mismatch::Tense))
 }
 
 /// A word that goes on in one text only, or names several things in one text only.
@@ -151,6 +172,22 @@ fn form(a: &Atom, b: &Atom) -> Option<Mismatch> {
     } else {
         None
     }
+}
+
+/// Behind some verbs, the form of the next one says what is meant: "stop playing" is not "stop to play",
+/// and "remember paying" is not "remember to pay".
+fn complement(one: (&[Atom], usize), other: (&[Atom], usize)) -> Option<Mismatch> {
+    let behind = |(atoms, at): (&[Atom], usize)| {
+        let verb = at.checked_sub(1).map_or("", |before| &*atoms[before].key);
+        matches!(verb, "stop" | "remember" | "forget" | "regret" | "formerly")
+    };
+    let (a, b) = (&one.0[one.1], &other.0[other.1]);
+    let gerund = |atom: &Atom| atom.shown.ends_with("ing") && !TABLES.fixed.contains(&*atom.shown);
+    (behind(one) && behind(other) && gerund(a) != gerund(b)).then(|| Mismatch::Changed {
+        class: "form",
+        one: a.shown.clone(),
+        other: b.shown.clone(),
+    })
 }
 
 /// "And" in one text where the other has "or".

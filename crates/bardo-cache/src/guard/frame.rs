@@ -97,6 +97,16 @@ pub(super) struct SentenceFrame {
     pub(super) acts: Vec<&'static str>,
     /// Third persons to whom something is done: "he" in "who killed him".
     pub(super) objects: Vec<&'static str>,
+    /// Prepositions before "it", "them", "him" and "her", but not "of": "with" in "pay him with it".
+    pub(super) aims: Vec<&'static str>,
+    /// Prepositions before the other persons, and "of" and "about" before any: "about me".
+    pub(super) asides: Vec<(&'static str, &'static str)>,
+    /// Who acts, in the order of the first place: "I", "he" in "I think he lied".
+    pub(super) cast: Vec<&'static str>,
+    /// Modal verbs that do not stand at the start of a question: "must" in "you must pay, how do I do it".
+    pub(super) stated: Vec<&'static str>,
+    /// "Its" says who owns something.
+    pub(super) of_it: bool,
     /// Owners: "my", "your" or "their".
     pub(super) owners: Vec<&'static str>,
     /// "he" and "she" in the order of their first place.
@@ -131,6 +141,9 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
         frame.done_to |= is_object(&tokens, at);
         frame.at_me |= person::is_behind_preposition(&tokens, at);
         frame.third(&tokens, at);
+        frame.aims.extend(person::preposition(&tokens, at));
+        frame.aims.extend(person::wanted(&tokens, at));
+        frame.asides.extend(person::aside(&tokens, at));
         frame.subject = frame.subject.or_else(|| subject(&tokens, at));
         if let Some(ask) = question(&tokens, at) {
             let weak = !asked
@@ -145,6 +158,9 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
             continue;
         }
 
+        if !begins(&tokens, at) {
+            frame.stated.extend(modal(word));
+        }
         match modal(word) {
             Some(_) if is_month(&tokens, at) => found.push(Token::word("may-month")),
             // "Do not have to pay" is no "must not pay".

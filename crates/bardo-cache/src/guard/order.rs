@@ -93,6 +93,8 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), moved: WordMove) -> boo
     let strong = |role: Relation| !matches!(role, Relation::Plain | Relation::Of);
     // "In Aave on Arbitrum" is "on Arbitrum in Aave", but not "in Arbitrum on Aave".
     let exact = !strong(over.0.role) || a.class == "time" || a.preposition == b.preposition;
+    // "5 pm in Rome in Tokyo time" is not "5 pm in Tokyo in Rome time".
+    let exact = exact && a.modifier == b.modifier;
     let phrase =
         apart && moved.adjacent && strong(a.role) && roles_agree(a, b) && strong(b.role) && exact;
     let complement = |role| matches!(role, Relation::Of | Relation::In | Relation::For);
@@ -288,7 +290,8 @@ fn are_means(one: &str, other: &str) -> bool {
 }
 
 /// "A picture of Paris" in one text and "a picture in Paris" in the other: what it shows, and where it
-/// is. "A cup of coffee" and "a coffee cup": what it holds, and what it is for.
+/// is. "A cup of coffee" and "a coffee cup": what it holds, and what it is for. "The invoice of Bob" and
+/// "the invoice for Bob": who writes it, and who gets it.
 pub(super) fn shows_or_holds(one: &[Atom], a: usize, b: &Atom) -> bool {
     use Relation::{For, In, Of};
     let head = one[..a].iter().rfind(|atom| atom.chunk != one[a].chunk);
@@ -298,7 +301,8 @@ pub(super) fn shows_or_holds(one: &[Atom], a: usize, b: &Atom) -> bool {
     let shows = TABLES.depictions.contains(&head.key) && matches!(b.role, In | For);
     let holds =
         TABLES.containers.contains(&head.key) && (b.modifier && !one[a].modifier || b.role == For);
-    shows && !b.modifier || holds
+    let aimed = TABLES.aimed.contains(&head.key) && b.role == For;
+    aimed || shows && !b.modifier || holds
 }
 
 /// "Withdraw ETH" and "ETH withdrawal": a verb before its object, and its noun behind it. Each text

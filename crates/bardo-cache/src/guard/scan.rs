@@ -175,6 +175,12 @@ fn chunk(chunk: &str, case: LetterCase, found: &mut Vec<Token>) {
         return;
     }
     classify(core, case, found);
+    // "My neighbors' dog", where no quote began.
+    let owned = core.ends_with('s') && matches!(&call[core.len()..], "'" | "’");
+    if owned && ended == 0 && body.len() == chunk.len() {
+        found.push(Token::word("@s"));
+        return;
+    }
     if body.ends_with(',') {
         found.push(Token::new(TokenKind::Break, ","));
     } else if core.len() < body.len() {

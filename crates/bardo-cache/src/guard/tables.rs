@@ -56,6 +56,8 @@ pub(super) struct Tables {
     pub(super) containers: HashSet<String>,
     /// Nouns that show something: "a picture of Paris" is not "a picture in Paris".
     pub(super) depictions: HashSet<String>,
+    /// What comes from one and goes to another: "the invoice of Bob" is not "the invoice for Bob".
+    pub(super) aimed: HashSet<String>,
     /// Papers and keys that are needed, and need nothing themselves.
     pub(super) papers: HashSet<String>,
     /// Nouns of a sum that is charged: "how much is the fee" is "what is the fee".

@@ -14,9 +14,26 @@ pub(super) fn is_perfect(tokens: &[Token], at: usize) -> bool {
     if !matches!(tokens[at].text.as_str(), "have" | "has" | "had" | "having") {
         return false;
     }
+    if has_done(tokens, at) {
+        return false;
+    }
     let words = tokens[at + 1..].iter().take(REACH);
     let mut clause = words.take_while(|token| token.kind != TokenKind::Break);
     at == 0 || clause.any(|token| token.kind == TokenKind::Word && is_participle(&token.text))
+}
+
+/// "Have the roof checked" lets another one check it, and so does "I have the roof checked". "Why has the
+/// roof leaked" tells the past.
+fn has_done(tokens: &[Token], at: usize) -> bool {
+    let determined = tokens
+        .get(at + 1)
+        .is_some_and(|next| TABLES.determiners.contains(next.text.as_str()));
+    let before = at.checked_sub(1).map_or("", |before| &tokens[before].text);
+    let subject = matches!(
+        before,
+        "i" | "we" | "you" | "they" | "to" | "@must" | "@can"
+    );
+    determined && subject
 }
 
 /// Whether a word can be a participle behind "has", also one that is written as its verb: "has it run".
@@ -54,6 +71,13 @@ pub(super) fn differs(one: &SentenceFrame, other: &SentenceFrame) -> bool {
     if opens(one, other) || opens(other, one) {
         return true;
     }
+    // "I am married, how do I file" is not "I was married, how do I file".
+    let now = one.opens_past == other.opens_past && one.opens_past != Some(true);
+    let asks = !matches!(one.ask, Asking::Nothing | Asking::What);
+    let asks = asks || one.present && other.present;
+    if now && asks && one.past != other.past {
+        return true;
+    }
     past(one) && present(other) || present(one) && past(other) || counts && one.past != other.past
 }
 
@@ -79,6 +103,14 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &[Atom]) {
     if (!frame.present || counted) && frame.modals.is_empty() {
         frame.past |= atoms.iter().any(|atom| atom.past);
     }
+}
+
+/// Whether a verb of a clause tells the past in the first text alone: "they paid me, how do I complain"
+/// against "they pay me, how do I complain".
+pub(super) fn clause_differs(a: &Atom, b: &Atom, other: &SentenceFrame) -> bool {
+    let verb = !b.shown.ends_with("ing") && TABLES.is_verb(&TABLES.base(&b.shown));
+    let now = (verb || b.progressive) && !b.past && !b.participle && !b.shown.ends_with("ed");
+    a.past && now && !other.past && !TABLES.participles.contains(b.shown.as_str())
 }
 
 /// "Is updating" and "is being updated" go on, "is updated" and "is open" do not.

@@ -9,6 +9,7 @@ mod guard_attribute;
 mod guard_cause;
 mod guard_classes;
 mod guard_clauses;
+mod guard_contrast;
 mod guard_event;
 mod guard_frames;
 mod guard_location;

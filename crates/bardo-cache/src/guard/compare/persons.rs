@@ -27,12 +27,6 @@ pub(super) fn owners(
 
 /// "You" and "I" are one person where they are the only one; owners and third persons are not.
 pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
-    let separate = |one: &[&str], other: &[&str]| {
-        Some(Mismatch::Person {
-            one: said(one),
-            other: said(other),
-        })
-    };
     let open = |frame: &SentenceFrame| !matches!(frame.ask, Asking::Nothing | Asking::YesNo);
     let done = one.done_to != other.done_to || one.done_to && one.persons != other.persons;
     if done && open(one) && open(other) {
@@ -42,6 +36,9 @@ pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mism
     let both = one.done_to && other.done_to && one.persons != other.persons;
     if both {
         return separate(&one.persons, &other.persons);
+    }
+    if let Some(difference) = roles(one, other) {
+        return Some(difference);
     }
     // "The dog barks at me" is not "the dog barks at the neighbor".
     if one.at_me != other.at_me {
@@ -65,7 +62,8 @@ pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mism
     let alone = |frame: &SentenceFrame| {
         let addressed = matches!(
             frame.ask,
-            Asking::YesNo
+            Asking::Nothing
+                | Asking::YesNo
                 | Asking::What
                 | Asking::Who
                 | Asking::Whose
@@ -78,6 +76,12 @@ pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mism
     if alone(one) && alone(other) && one.persons != other.persons {
         return separate(&one.persons, &other.persons);
     }
+    // "Can you sell my data" is not "can I sell my data".
+    let mine = |frame: &SentenceFrame| frame.ask != Asking::How && frame.owners == ["my"];
+    let named = !one.persons.is_empty() && !other.persons.is_empty();
+    if mine(one) && mine(other) && named && one.persons != other.persons {
+        return separate(&one.persons, &other.persons);
+    }
     // "Who I called" is not "who called".
     let who = one.ask == Asking::Who && other.ask == Asking::Who;
     if who && one.persons.is_empty() != other.persons.is_empty() {
@@ -87,9 +91,55 @@ pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mism
     if several && one.persons != other.persons {
         return separate(&one.persons, &other.persons);
     }
+    // "Its records" are not "my records".
+    let of_it = |one: &SentenceFrame, other: &SentenceFrame| {
+        one.of_it && !other.of_it && one.owners.is_empty() && !other.owners.is_empty()
+    };
+    if of_it(one, other) || of_it(other, one) {
+        return separate(&one.owners, &other.owners);
+    }
     let owned = !one.owners.is_empty() && !other.owners.is_empty();
     if owned && one.owners != other.owners {
         return separate(&one.owners, &other.owners);
     }
     None
+}
+
+/// Who acts, who is acted on, and behind which preposition a person stands.
+fn roles(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
+    // "Call me back" is not "call them back".
+    let third = |one: &SentenceFrame, other: &SentenceFrame| {
+        one.done_to && !other.done_to && one.objects.is_empty() && !other.objects.is_empty()
+    };
+    if third(one, other) || third(other, one) {
+        return separate(&one.persons, &other.persons);
+    }
+    // "Pay him for it" is not "pay him with it".
+    if one.aims != other.aims {
+        return separate(&one.aims, &other.aims);
+    }
+    let beside = !one.asides.is_empty() && !other.asides.is_empty();
+    if beside && one.asides != other.asides {
+        let words = |frame: &SentenceFrame| {
+            let asides = frame.asides.iter();
+            let words = asides.flat_map(|&(role, person)| [role, person]);
+            words.collect::<Vec<_>>()
+        };
+        return separate(&words(one), &words(other));
+    }
+    if one.exchanges(other) || one.acts_on_me(other) || other.acts_on_me(one) {
+        return separate(&one.cast, &other.cast);
+    }
+    let another = one.is_of_another(other) || other.is_of_another(one);
+    if another || one.asks_for_me(other) || other.asks_for_me(one) {
+        return separate(&one.persons, &other.persons);
+    }
+    None
+}
+
+fn separate(one: &[&str], other: &[&str]) -> Option<Mismatch> {
+    Some(Mismatch::Person {
+        one: said(one),
+        other: said(other),
+    })
 }

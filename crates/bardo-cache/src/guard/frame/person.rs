@@ -1,17 +1,26 @@
 //! Persons in a text: who acts, who owns, and to whom something is done.
 
-use super::{SentenceFrame, add, is_auxiliary};
+use super::{Asking, SentenceFrame, add, is_auxiliary};
+use crate::guard::atoms::place;
 use crate::guard::scan::{Token, TokenKind};
 use crate::guard::tables::TABLES;
 
 impl SentenceFrame {
     pub(super) fn person(&mut self, word: &str) {
         match word {
+            "i" | "we" => add(&mut self.cast, "I"),
+            "he" => add(&mut self.cast, "he"),
+            "she" => add(&mut self.cast, "she"),
+            "they" => add(&mut self.cast, "they"),
+            _ => {}
+        }
+        match word {
             "i" | "me" | "we" | "us" | "myself" | "ourselves" => add(&mut self.persons, "I"),
             "you" | "yourself" => add(&mut self.persons, "you"),
             "my" | "mine" | "our" | "ours" => add(&mut self.owners, "my"),
             "your" | "yours" => add(&mut self.owners, "your"),
             "their" | "theirs" => add(&mut self.owners, "their"),
+            "its" => self.of_it = true,
             "they" => add(&mut self.others, "they"),
             "he" | "him" | "his" | "himself" => add(&mut self.others, "he"),
             "she" | "her" | "hers" | "herself" => add(&mut self.others, "she"),
@@ -44,6 +53,38 @@ impl SentenceFrame {
         self.acts.iter().filter(acts).any(done)
     }
 
+    /// Whether somebody else acts here, and I do in the other question, which has no word for it: "how does
+    /// he know I am real" and "how to know he is real".
+    pub(in crate::guard) fn is_of_another(&self, other: &Self) -> bool {
+        let how = self.ask == Asking::How && other.ask == Asking::How;
+        let implied = other.subject.is_none() && other.persons.is_empty();
+        how && implied && self.is_addressed() == Some(false) && !self.persons.is_empty()
+    }
+
+    /// Whether this one asks for me, and the other for a thing of which it tells what I do: "where am I" and
+    /// "where is the driver".
+    pub(in crate::guard) fn asks_for_me(&self, other: &Self) -> bool {
+        let opens = self.opens_past.or(self.tells.then_some(false)).is_some() && other.tells;
+        opens
+            && self.is_addressed() == Some(true)
+            && other.subject.is_none()
+            && !other.persons.is_empty()
+    }
+
+    /// Whether a third person does something to me here, and is one to whom I do it in the other text: "she
+    /// owes me rent" and "I owe her rent".
+    pub(in crate::guard) fn acts_on_me(&self, other: &Self) -> bool {
+        let third = |who: &&&str| **who != "I" && !other.cast.contains(*who);
+        let mut acting = self.cast.iter().filter(third);
+        self.done_to && !other.done_to && acting.any(|who| other.others.contains(who))
+    }
+
+    /// Whether the same persons act in the other order: "I think he lied" and "he thinks I lied".
+    pub(in crate::guard) fn exchanges(&self, other: &Self) -> bool {
+        let all = |one: &Self, other: &Self| one.cast.iter().all(|who| other.cast.contains(who));
+        all(self, other) && all(other, self) && self.cast != other.cast
+    }
+
     /// Whether the pronoun behind the first auxiliary is the first or second person.
     pub(in crate::guard) fn is_addressed(&self) -> Option<bool> {
         let subject = self.subject.as_deref()?;
@@ -65,6 +106,54 @@ pub(super) fn is_behind_preposition(tokens: &[Token], at: usize) -> bool {
     let before = at.checked_sub(1).map_or("", |before| &tokens[before].text);
     matches!(tokens[at].text.as_str(), "me" | "us")
         && matches!(before, "at" | "by" | "from" | "against")
+}
+
+/// The preposition before a third person. "What can I do about it" is "what can I do".
+pub(super) fn preposition(tokens: &[Token], at: usize) -> Option<&'static str> {
+    let third = match tokens[at].text.as_str() {
+        "it" | "them" | "him" => true,
+        "her" => is_alone(tokens, at),
+        _ => false,
+    };
+    let before = &tokens[at.checked_sub(1)?].text;
+    let (written, role) = TABLES.prepositions.get_key_value(before.as_str())?;
+    match *role {
+        _ if !third => None,
+        "of" | "about" => None,
+        "in" => Some(place(written)),
+        role => Some(role),
+    }
+}
+
+/// The preposition before a person, with the person: "about me", "of them".
+pub(super) fn aside(tokens: &[Token], at: usize) -> Option<(&'static str, &'static str)> {
+    let (person, third) = match tokens[at].text.as_str() {
+        "me" | "us" => ("I", false),
+        "you" => ("you", false),
+        "them" => ("they", true),
+        "him" => ("he", true),
+        "her" if is_alone(tokens, at) => ("she", true),
+        _ => return None,
+    };
+    let before = &tokens[at.checked_sub(1)?].text;
+    let role = TABLES.prepositions.get(before.as_str())?;
+    (!third || matches!(*role, "of" | "about")).then_some((*role, person))
+}
+
+/// The person who is to do what another one wants: "my landlord wants me to leave".
+pub(super) fn wanted(tokens: &[Token], at: usize) -> Option<&'static str> {
+    let wants = matches!(
+        tokens[at.checked_sub(1)?].text.as_str(),
+        "wants" | "wanted" | "asks" | "asked" | "expects" | "expected" | "needs" | "needed"
+    );
+    let to = tokens.get(at + 1).is_some_and(|next| next.is_word("to"));
+    let person = match tokens[at].text.as_str() {
+        "me" | "us" => "me to",
+        "you" => "you to",
+        "him" | "her" | "it" | "them" => "them to",
+        _ => return None,
+    };
+    (wants && to).then_some(person)
 }
 
 /// Whether a word stands behind what can be a verb.

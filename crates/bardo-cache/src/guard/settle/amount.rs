@@ -55,6 +55,22 @@ fn price_over(atoms: &mut Vec<Atom>) {
     }
 }
 
+/// Parts of a day and seasons: "each night" is not "all night".
+const RECURRENT: [&str; 12] = [
+    "night",
+    "day",
+    "morning",
+    "evening",
+    "afternoon",
+    "weekend",
+    "week",
+    "month",
+    "summer",
+    "winter",
+    "spring",
+    "autumn",
+];
+
 /// "Every file" is "all files", where no amount is said: "the limit for each user" is not "the limit for
 /// all users".
 pub(super) fn each_to_all(atoms: &mut [Atom]) {
@@ -73,6 +89,11 @@ pub(super) fn each_to_all(atoms: &mut [Atom]) {
             || matches!(key, "total" | "sum" | "average" | "memory" | "money")
     };
     let each = atoms.iter().position(|atom| atom.key == "each");
+    let recurs = |each: usize| {
+        let next = atoms.get(each + 1);
+        next.is_some_and(|next| RECURRENT.contains(&next.key.as_str()))
+    };
+    let each = each.filter(|&each| !recurs(each));
     if let Some(each) = each.filter(|_| !(0..atoms.len()).any(counts)) {
         atoms[each].key = "all".to_owned();
     }

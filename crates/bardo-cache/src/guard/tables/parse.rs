@@ -81,6 +81,7 @@ impl Tables {
         tables.ratios = tables.keys("ratios");
         tables.transforms = tables.keys("transforms");
         tables.containers = tables.keys("containers");
+        tables.aimed = tables.keys("aimed");
         tables.depictions = tables.keys("depictions");
         tables.predicates = tables.keys("predicates");
         tables.papers = tables.keys("papers");

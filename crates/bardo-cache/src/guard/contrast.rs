@@ -1,0 +1,85 @@
+//! Short words without content that exclude each other: "this" and "that", "here" and "there".
+
+use super::mismatch::Mismatch;
+use super::scan::{Token, TokenKind};
+use super::tables::TABLES;
+
+/// What one text says where another one says its opposite.
+const EXCLUDED: &[(&str, &str)] = &[
+    ("this", "that"),
+    ("here", "there"),
+    // "Is there a doctor" is not "is the doctor there".
+    ("there is", "there"),
+    // Who is able to upload may not be allowed to. "Can" is either.
+    ("able", "allowed"),
+];
+
+/// The short words of a text that exclude others.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Contrasts(Vec<&'static str>);
+
+impl Contrasts {
+    /// Reads the words as they were written, before a rewrite leaves them out.
+    pub(super) fn of(tokens: &[Token]) -> Self {
+        Self(
+            (0..tokens.len())
+                .filter_map(|at| said(tokens, at))
+                .collect(),
+        )
+    }
+
+    /// The first word that only one text has, where only the other one has its opposite.
+    pub(super) fn difference(&self, other: &Self) -> Option<Mismatch> {
+        let only = |one: &Self, word: &str, opposite: &str| {
+            one.0.contains(&word) && !one.0.contains(&opposite)
+        };
+        let apart = |a: &str, b: &str| only(self, a, b) && only(other, b, a);
+        let changed = |one: &str, other: &str| Mismatch::Changed {
+            class: "word",
+            one: one.to_owned(),
+            other: other.to_owned(),
+        };
+        EXCLUDED.iter().find_map(|&(a, b)| {
+            let mirrored = || apart(b, a).then(|| changed(b, a));
+            apart(a, b).then(|| changed(a, b)).or_else(mirrored)
+        })
+    }
+}
+
+/// The side of a contrast on which a word is.
+fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
+    if tokens[at].kind != TokenKind::Word {
+        return None;
+    }
+    Some(match tokens[at].text.as_str() {
+        "this" | "these" => "this",
+        "that" | "those" | "that's" => "that",
+        "here" => "here",
+        "there's" => "there is",
+        "there" if exists(tokens, at) => "there is",
+        "there" if !greets(tokens, at) => "there",
+        "able" => "able",
+        "allowed" | "permitted" => "allowed",
+        _ => return None,
+    })
+}
+
+/// "There" beside a form of "be" says that something exists: "is there a doctor".
+fn exists(tokens: &[Token], at: usize) -> bool {
+    let be = |token: &Token| {
+        matches!(
+            token.text.as_str(),
+            "is" | "are" | "was" | "were" | "be" | "been" | "isn't" | "aren't"
+        )
+    };
+    let before = at.checked_sub(1).map(|before| &tokens[before]);
+    // "The wifi there is slow".
+    let named = at > 1 && TABLES.determiners.contains(&*tokens[at - 2].text);
+    before.is_some_and(be) || !named && tokens.get(at + 1).is_some_and(be)
+}
+
+/// "There" of a greeting names no place: "hi there".
+fn greets(tokens: &[Token], at: usize) -> bool {
+    let before = at.checked_sub(1).map_or("", |before| &tokens[before].text);
+    matches!(before, "hi" | "hello" | "hey")
+}
