@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 
 use bardo_types::ids::AccountId;
 use bardo_types::privacy::SecurityClass;
-use blake3::hazmat::{ContextKey, HasherExt, hash_derive_key_context};
+use blake3::hazmat::hash_derive_key_context;
 
 /// Separates namespaces from all other uses of the hash.
-static CONTEXT: LazyLock<ContextKey> =
-    LazyLock::new(|| hash_derive_key_context("bardo-cache namespace 1"));
+static CONTEXT: LazyLock<[u8; 32]> =
+    LazyLock::new(|| hash_derive_key_context("bardo-cache namespace 2"));
 
 /// How widely an answer is shared, from the narrowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -132,11 +132,9 @@ impl Namespace {
             parts.extend_from_slice(&(part.len() as u64).to_le_bytes());
             parts.extend_from_slice(part.as_bytes());
         }
-        let mut hasher = blake3::Hasher::new_from_context_key(&CONTEXT);
-        hasher.update(&parts);
         Self {
             scope,
-            id: *hasher.finalize().as_bytes(),
+            id: *blake3::keyed_hash(&CONTEXT, &parts).as_bytes(),
         }
     }
 

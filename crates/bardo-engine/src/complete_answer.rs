@@ -18,12 +18,15 @@ use crate::meter::Meter;
 use crate::shape::{AnswerMode, Shaped};
 
 /// An answer that is there, all of it, and that the caller has nothing of yet.
+#[derive(Default)]
 pub(crate) struct CompleteAnswer {
     /// The provider's bytes, in the pieces in which they came.
     pub(crate) bytes: Vec<Bytes>,
     /// The answer in neutral form; `None` where no stage needs it, or a relayed answer could not be
     /// read.
     pub(crate) response: Option<ChatResponse>,
+    /// The events of an answer that is relayed and recorded; empty for others.
+    pub(crate) events: Vec<StreamEvent>,
     /// The usage that the provider reported.
     pub(crate) usage: Option<Usage>,
     model: Option<String>,
@@ -36,6 +39,8 @@ pub(crate) struct CompleteAnswer {
 pub(crate) enum Reading {
     /// Into its neutral form.
     Decoded,
+    /// For a recording: a relayed answer into its events, one that is translated into its neutral form.
+    Recorded,
     /// Into its neutral form where it is translated; a relayed answer is only scanned.
     AsRelayed,
 }
@@ -57,19 +62,46 @@ impl CompleteAnswer {
             return Box::pin(collect(arriving, call, shaped)).await;
         }
         let bytes = read_whole(arriving, call.snapshot().deadlines).await?;
-        let (usage, model, response) = match &shaped.mode {
+        let read = match &shaped.mode {
             AnswerMode::Relay { .. } => relayed(call, shaped, &bytes, reading)?,
             AnswerMode::Transcode(_) => {
-                read(decoded(call, shaped, &bytes).map_err(Failure::reported)?)
+                let decoded =
+                    table::decode_response(shaped.dialect, &bytes, &context(call, shaped));
+                Self::of_response(decoded.map_err(Failure::reported)?)
             }
         };
         Ok(Self {
             bytes: vec![bytes],
-            response,
-            usage,
-            model,
-            meter: None,
+            ..read
         })
+    }
+
+    fn of_response(response: ChatResponse) -> Self {
+        Self {
+            usage: response.usage.clone(),
+            model: response.model.clone(),
+            response: Some(response),
+            ..Self::default()
+        }
+    }
+
+    /// A whole answer says its usage once.
+    fn of_events(events: Vec<StreamEvent>) -> Self {
+        let mut read = Self::default();
+        for event in &events {
+            match event {
+                StreamEvent::Start { model, .. } => read.model.clone_from(model),
+                StreamEvent::Usage(usage) => read.usage = Some(usage.clone()),
+                _ => {}
+            }
+        }
+        read.events = events;
+        read
+    }
+
+    fn counts_words(&self) -> bool {
+        let usage = self.usage.as_ref();
+        usage.is_some_and(|usage| usage.output > 0)
     }
 
     /// Notes the usage and the model that the provider reported.
@@ -87,18 +119,6 @@ impl CompleteAnswer {
     }
 }
 
-/// Usage, model and neutral form of an answer.
-type ReadAnswer = (Option<Usage>, Option<String>, Option<ChatResponse>);
-
-fn decoded(call: &Call, shaped: &Shaped, bytes: &[u8]) -> Result<ChatResponse, Fault> {
-    table::decode_response(shaped.dialect, bytes, &context(call, shaped))
-}
-
-fn read(response: ChatResponse) -> ReadAnswer {
-    let (usage, model) = (response.usage.clone(), response.model.clone());
-    (usage, model, Some(response))
-}
-
 /// Reads a whole answer that is relayed. One that counts words and can be decoded is no failure, and
 /// has nothing more for an observer: the decoders and observers are tested to agree on that.
 fn relayed(
@@ -106,24 +126,27 @@ fn relayed(
     shaped: &Shaped,
     bytes: &[u8],
     reading: Reading,
-) -> Result<ReadAnswer, Failure> {
-    let response = match reading {
-        Reading::Decoded => decoded(call, shaped, bytes).ok(),
-        Reading::AsRelayed => None,
+) -> Result<CompleteAnswer, Failure> {
+    let decoded = match reading {
+        Reading::Decoded => table::decode_response(shaped.dialect, bytes, &context(call, shaped))
+            .map(CompleteAnswer::of_response),
+        Reading::Recorded => table::decode_events(shaped.dialect, bytes, &context(call, shaped))
+            .map(CompleteAnswer::of_events),
+        Reading::AsRelayed => Ok(CompleteAnswer::default()),
     };
-    let counts_words = |response: &ChatResponse| {
-        let usage = response.usage.as_ref();
-        usage.is_some_and(|usage| usage.output > 0)
-    };
-    let response = match response {
-        Some(response) if counts_words(&response) => return Ok(read(response)),
-        other => other,
-    };
+    let read = decoded.unwrap_or_default();
+    if read.counts_words() {
+        return Ok(read);
+    }
     let mut seen = table::observe_response(shaped.dialect, bytes);
     if let Some(fault) = seen.fault.take() {
         return Err(Failure::reported(fault));
     }
-    Ok((seen.usage, seen.model, response))
+    Ok(CompleteAnswer {
+        usage: seen.usage,
+        model: seen.model,
+        ..read
+    })
 }
 
 /// Reads a stream to its end. Silence counts from its first content on.
@@ -209,6 +232,7 @@ impl Collector {
                 usage: response.usage.clone(),
                 model: response.model.clone(),
                 response: Some(response),
+                events: Vec::new(),
                 meter: Some(self.meter),
             }),
             Err(fault) if self.content => Err(Failure {
@@ -244,7 +268,7 @@ pub(crate) fn context(call: &Call, shaped: &Shaped) -> DecodeContext {
         target: Target {
             model: entry.upstream_id.clone(),
             service: shaped.endpoint.service,
-            capabilities: Arc::new(entry.capabilities.clone()),
+            capabilities: Arc::clone(&entry.capabilities),
         },
         request: call
             .request_body()

@@ -166,7 +166,7 @@ fn shape_count(
         let target = Target {
             model: candidate.entry.upstream_id.clone(),
             service: endpoint.service,
-            capabilities: Arc::new(candidate.entry.capabilities.clone()),
+            capabilities: Arc::clone(&candidate.entry.capabilities),
         };
         match dialect {
             Dialect::Anthropic => anthropic::encode_count_request(request, &target)?

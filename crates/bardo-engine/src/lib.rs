@@ -114,7 +114,6 @@ mod unseen;
 mod usage_figures;
 mod verify;
 mod warm_prompts;
-mod whole_as_events;
 
 pub use answer::{Answer, AnswerBody, AnswerStream};
 pub use answer_cache::{AnswerCache, CacheCounts};

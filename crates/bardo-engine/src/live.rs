@@ -100,7 +100,7 @@ impl LiveAnswer {
         events.truncate(failure.unwrap_or(events.len()));
         state.events.append(events);
         drop(state);
-        self.waiting.wake_all();
+        self.waiting.tell_followers();
     }
 
     /// The answer will be delivered: those that wait may have what is there.
@@ -111,7 +111,7 @@ impl LiveAnswer {
             state.end = Some(Ok(()));
         }
         drop(state);
-        self.waiting.wake_all();
+        self.waiting.tell_followers();
     }
 
     /// Nothing more comes. An answer that is complete stays so.
@@ -120,7 +120,7 @@ impl LiveAnswer {
         let broken = || Err(Broken::new("the request that made the answer ended early"));
         state.end.get_or_insert_with(broken);
         drop(state);
-        self.waiting.wake_all();
+        self.waiting.tell_followers();
     }
 
     /// The event with this number, counted from 0.
@@ -167,15 +167,23 @@ impl LiveAnswer {
     }
 }
 
-/// Those that wait for one answer, by their numbers. All of them are woken together.
+/// Those that wait for one answer: the leader that makes it, and the followers by their numbers.
 #[derive(Default)]
 pub(crate) struct WakerList(Mutex<Wakers>);
 
-/// Most answers are waited for by one request, which needs no room of its own.
 #[derive(Default)]
 struct Wakers {
-    first: Option<(u64, Waker)>,
-    others: BTreeMap<u64, Waker>,
+    leader: Option<Waker>,
+    followers: BTreeMap<u64, Waker>,
+}
+
+/// Who waits for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FlightSeat {
+    /// The request that makes it.
+    Leader,
+    /// A request that reads it.
+    Follower(u64),
 }
 
 impl WakerList {
@@ -183,14 +191,15 @@ impl WakerList {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes `waker` at the next news.
-    pub(crate) fn insert(&self, number: u64, waker: &Waker) {
+    /// Wakes `waker` when the work can go on, and a follower at the next news too.
+    pub(crate) fn insert(&self, who: FlightSeat, waker: &Waker) {
         let mut all = self.all();
-        let all = &mut *all;
-        match &mut all.first {
-            Some((first, known)) if *first == number => known.clone_from(waker),
-            None => all.first = Some((number, waker.clone())),
-            Some(_) => match all.others.entry(number) {
+        match who {
+            FlightSeat::Leader => match &mut all.leader {
+                Some(known) => known.clone_from(waker),
+                empty => *empty = Some(waker.clone()),
+            },
+            FlightSeat::Follower(number) => match all.followers.entry(number) {
                 Entry::Occupied(mut known) => known.get_mut().clone_from(waker),
                 Entry::Vacant(free) => {
                     free.insert(waker.clone());
@@ -199,18 +208,28 @@ impl WakerList {
         }
     }
 
+    /// Wakes the followers, for whom there is news. The leader has it from its work.
+    pub(crate) fn tell_followers(&self) {
+        let followers = std::mem::take(&mut self.all().followers);
+        followers.into_values().for_each(Waker::wake);
+    }
+
     /// Wakes every request that waits.
     pub(crate) fn wake_all(&self) {
-        let all = std::mem::take(&mut *self.all());
-        all.first.into_iter().for_each(|(_, first)| first.wake());
-        all.others.into_values().for_each(Waker::wake);
+        let Wakers { leader, followers } = std::mem::take(&mut *self.all());
+        leader.into_iter().for_each(Waker::wake);
+        followers.into_values().for_each(Waker::wake);
     }
 
     /// Forgets one that left.
-    pub(crate) fn remove(&self, number: u64) {
+    pub(crate) fn remove(&self, who: FlightSeat) {
         let mut all = self.all();
-        all.first.take_if(|(first, _)| *first == number);
-        all.others.remove(&number);
+        match who {
+            FlightSeat::Leader => all.leader = None,
+            FlightSeat::Follower(number) => {
+                all.followers.remove(&number);
+            }
+        }
     }
 }
 
@@ -226,6 +245,8 @@ impl Wake for WakerList {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use bardo_types::fault::{Fault, FaultClass};
 
     use super::*;
@@ -279,6 +300,44 @@ mod tests {
             assert!(matches!(live.next(1), LiveNext::End(Err(_))));
             assert!(live.complete().is_none());
         }
+    }
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn news_wakes_followers_and_work_wakes_all() {
+        let live = LiveAnswer::new();
+        let all = [
+            FlightSeat::Leader,
+            FlightSeat::Follower(0),
+            FlightSeat::Follower(1),
+        ];
+        let woken = all.map(|who| {
+            let woken = Arc::new(Woken::default());
+            live.waiting().insert(who, &Arc::clone(&woken).into());
+            woken
+        });
+        let counts = || {
+            woken
+                .each_ref()
+                .map(|woken| woken.0.load(Ordering::Relaxed))
+        };
+        live.begin();
+        assert_eq!(counts(), [0, 1, 1]);
+        // Nobody is woken twice for one registration.
+        live.push(&mut vec![text("more")]);
+        assert_eq!(counts(), [0, 1, 1]);
+        let again = Arc::clone(&woken[2]).into();
+        live.waiting().insert(FlightSeat::Follower(1), &again);
+        Waker::from(Arc::clone(live.waiting())).wake();
+        assert_eq!(counts(), [1, 1, 2]);
     }
 
     #[test]

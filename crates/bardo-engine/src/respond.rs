@@ -25,7 +25,6 @@ use crate::scrub::scrub;
 use crate::shape::{AnswerMode, Shaped, Translation};
 use crate::source::AnswerSource;
 use crate::usage_figures::UsageFigures;
-use crate::whole_as_events::events_of;
 
 /// Headers in which providers name a request, the most usual one first.
 const REQUEST_IDS: [HeaderName; 4] = [
@@ -128,7 +127,7 @@ impl Engine {
         mut sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
         let reading = match sent.record().recording() {
-            Some(_) => Reading::Decoded,
+            Some(_) => Reading::Recorded,
             None => Reading::AsRelayed,
         };
         let read = CompleteAnswer::read(arriving, call, &shaped, reading).await;
@@ -163,23 +162,28 @@ impl Engine {
             (AnswerMode::Transcode(translation), Some(mut response)) => {
                 stages.whole(&mut response, sent.record_mut());
                 if let Some(recording) = &recording {
-                    recording.push(&mut events_of(response.clone()));
+                    recording.push(&mut response.clone().into_events());
                 }
                 Some((translation, response))
             }
             (AnswerMode::Relay { .. }, Some(response)) => {
                 if let Some(recording) = &recording {
-                    recording.push(&mut events_of(response));
+                    recording.push(&mut response.into_events());
                 }
                 None
             }
-            (_, None) => None,
+            (_, None) => {
+                if let Some(recording) = &recording {
+                    recording.push(&mut complete.events);
+                }
+                None
+            }
         };
         if call.stream() {
             sent.record_mut().complete(complete.meter.take());
             let (source, conversion) = match translated {
                 Some((translation, response)) => (
-                    AnswerSource::of_events(events_of(response)),
+                    AnswerSource::of_events(response.into_events()),
                     transcode(call, shaped, translation, AnswerStages::default()),
                 ),
                 None => (

@@ -169,7 +169,7 @@ impl<'a> Subject<'a> {
         let target = Target {
             model: self.candidate.entry.upstream_id.clone(),
             service: self.endpoint.service,
-            capabilities: Arc::new(self.candidate.entry.capabilities.clone()),
+            capabilities: Arc::clone(&self.candidate.entry.capabilities),
         };
         let mut applied = Applied::default();
         let mut output = None;

@@ -353,11 +353,11 @@ fn written_anew(
             *tokens = (*tokens).min(cap / 2);
         }
     }
-    let capabilities = Arc::new(candidate.entry.capabilities.clone());
+    let capabilities = &candidate.entry.capabilities;
     let target = Target {
         model: candidate.entry.upstream_id.clone(),
         service: endpoint.service,
-        capabilities: Arc::clone(&capabilities),
+        capabilities: Arc::clone(capabilities),
     };
     table::check_parts(&request, dialect)?;
     refuse_unseen_images(&request, candidate)?;

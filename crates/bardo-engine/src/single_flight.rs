@@ -21,13 +21,11 @@ use crate::answer::{Answer, AnswerBody, AnswerStream};
 use crate::call::Call;
 use crate::error::EngineError;
 use crate::head::{AnswerHead, Figures};
-use crate::live::{AnswerOrigin, LiveAnswer, LiveNext};
+use crate::live::{AnswerOrigin, FlightSeat, LiveAnswer, LiveNext};
 use crate::received::Payer;
 use crate::reply_stream::ReplyStream;
 use crate::source::{Broken, Piece, PieceSource};
 
-/// The number of the leader among those that wait for its answer.
-const LEADER: u64 = 0;
 /// Rounds after which the number of leaders doubles no more.
 const ROUNDS_MAX: u32 = 12;
 
@@ -157,7 +155,7 @@ impl FlightBoard {
                 work: FlightWork::Idle,
                 has_leader: true,
                 followers: 0,
-                next_number: LEADER + 1,
+                next_number: 0,
                 bytes: VecDeque::new(),
                 head: None,
                 figures: None,
@@ -271,11 +269,11 @@ impl Flight {
             {
                 return Poll::Ready(LeadersAnswer::Ended(ended));
             }
-            self.live.waiting().insert(LEADER, cx.waker());
+            self.live.waiting().insert(FlightSeat::Leader, cx.waker());
             if !self.work(&mut cabin) {
                 return Poll::Pending;
             }
-            self.live.waiting().wake_all();
+            self.live.waiting().tell_followers();
         }
     }
 
@@ -289,7 +287,7 @@ impl Flight {
             if matches!(cabin.work, FlightWork::Over) {
                 return Poll::Ready(None);
             }
-            self.live.waiting().insert(LEADER, cx.waker());
+            self.live.waiting().insert(FlightSeat::Leader, cx.waker());
             if !self.work(&mut cabin) {
                 return Poll::Pending;
             }
@@ -341,7 +339,7 @@ impl LeadSeat {
 
 impl Drop for LeadSeat {
     fn drop(&mut self) {
-        self.flight.live.waiting().remove(LEADER);
+        self.flight.live.waiting().remove(FlightSeat::Leader);
         let mut cabin = self.flight.cabin();
         cabin.has_leader = false;
         cabin.bytes.clear();
@@ -414,7 +412,8 @@ impl Follower {
         let mut cabin = self.flight.cabin();
         loop {
             // Registered first: news between the look and the registration must not be lost.
-            self.flight.live.waiting().insert(self.number, cx.waker());
+            let waiting = self.flight.live.waiting();
+            waiting.insert(FlightSeat::Follower(self.number), cx.waker());
             if let Some(news) = news() {
                 return Poll::Ready(news);
             }
@@ -455,7 +454,8 @@ impl PieceSource for Follower {
 
 impl Drop for Follower {
     fn drop(&mut self) {
-        self.flight.live.waiting().remove(self.number);
+        let waiting = self.flight.live.waiting();
+        waiting.remove(FlightSeat::Follower(self.number));
         let mut cabin = self.flight.cabin();
         cabin.followers = cabin.followers.saturating_sub(1);
         self.flight.left(cabin);

@@ -10,6 +10,7 @@ use bardo_types::ids::RequestId;
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
 use bardo_types::receipt::PaymentMode;
+use bytes::BytesMut;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 /// Below this callers are warned.
@@ -67,47 +68,46 @@ mod named {
         HeaderName::from_static(names::BARDO_REQUEST_ID);
 }
 
-fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        headers.insert(name, value);
+/// Writes headers whose values lie in one buffer: an answer has twenty, most of them short.
+struct HeaderWriter<'a> {
+    headers: &'a mut HeaderMap,
+    text: BytesMut,
+}
+
+impl<'a> HeaderWriter<'a> {
+    /// `room`: what the values usually take, in bytes.
+    fn new(headers: &'a mut HeaderMap, room: usize) -> Self {
+        let text = BytesMut::with_capacity(room);
+        Self { headers, text }
     }
-}
 
-/// Writes an amount in decimal USD.
-fn amount(headers: &mut HeaderMap, name: HeaderName, amount: MicroUsd) {
-    if let Ok(value) = HeaderValue::from_bytes(amount.text().as_bytes()) {
-        headers.insert(name, value);
+    /// The value that was written since the last one; `None` where no header may have it.
+    fn value(&mut self) -> Option<HeaderValue> {
+        HeaderValue::from_maybe_shared(self.text.split().freeze()).ok()
     }
-}
 
-/// Writes a time or another figure; none has more than [`HeaderFigure::ROOM`] bytes.
-fn show(headers: &mut HeaderMap, name: HeaderName, value: impl Display) {
-    let mut figure = HeaderFigure::default();
-    if write!(figure, "{value}").is_ok()
-        && let Ok(value) = HeaderValue::from_bytes(&figure.text[..figure.len])
-    {
-        headers.insert(name, value);
+    fn insert(&mut self, name: HeaderName, value: &str) {
+        self.text.extend_from_slice(value.as_bytes());
+        if let Some(value) = self.value() {
+            self.headers.insert(name, value);
+        }
     }
-}
 
-/// A short text on the stack.
-#[derive(Default)]
-struct HeaderFigure {
-    text: [u8; Self::ROOM],
-    len: usize,
-}
+    /// Writes an amount in decimal USD.
+    fn amount(&mut self, name: HeaderName, amount: MicroUsd) {
+        self.text.extend_from_slice(amount.text().as_bytes());
+        if let Some(value) = self.value() {
+            self.headers.insert(name, value);
+        }
+    }
 
-impl HeaderFigure {
-    const ROOM: usize = 32;
-}
-
-impl std::fmt::Write for HeaderFigure {
-    fn write_str(&mut self, part: &str) -> std::fmt::Result {
-        let room = self.text.get_mut(self.len..self.len + part.len());
-        room.ok_or(std::fmt::Error)?
-            .copy_from_slice(part.as_bytes());
-        self.len += part.len();
-        Ok(())
+    /// Writes a time or another figure.
+    fn show(&mut self, name: HeaderName, value: impl Display) {
+        if write!(self.text, "{value}").is_ok()
+            && let Some(value) = self.value()
+        {
+            self.headers.insert(name, value);
+        }
     }
 }
 
@@ -117,83 +117,88 @@ pub(crate) fn identify(request_id: &str, own: &RequestId, headers: &mut HeaderMa
         headers.insert(named::X_REQUEST_ID, id.clone());
         headers.insert(named::REQUEST_ID, id);
     }
-    insert(headers, named::BARDO_REQUEST_ID, own.as_str());
+    if let Ok(own) = HeaderValue::from_str(own.as_str()) {
+        headers.insert(named::BARDO_REQUEST_ID, own);
+    }
 }
 
 /// Writes what is known of an answer at its start.
 pub(crate) fn describe(head: &AnswerHead, dialect: Dialect, headers: &mut HeaderMap) {
     headers.reserve(24);
-    insert(headers, named::MODEL_REQUESTED, &head.model_requested);
-    insert(headers, named::MODEL, &head.model);
-    insert(headers, named::PROVIDER, &head.backend);
+    let mut values = HeaderWriter::new(headers, 512);
+    values.insert(named::MODEL_REQUESTED, &head.model_requested);
+    values.insert(named::MODEL, &head.model);
+    values.insert(named::PROVIDER, &head.backend);
     if !head.degraded.is_empty() {
-        insert(headers, named::DEGRADED, &head.degraded);
+        values.insert(named::DEGRADED, &head.degraded);
     }
     if !head.warnings.is_empty() {
-        insert(headers, named::WARNINGS, &head.warnings);
+        values.insert(named::WARNINGS, &head.warnings);
     }
     if !head.verification.is_empty() {
-        insert(headers, named::VERIFICATION, &head.verification);
+        values.insert(named::VERIFICATION, &head.verification);
     }
     if let Some(evidence) = head.tee {
-        insert(headers, named::TEE, evidence.as_str());
+        values.insert(named::TEE, evidence.as_str());
     }
     if !head.optimizations.is_empty() {
-        insert(headers, named::OPTIMIZATIONS, &head.optimizations.join(","));
+        values.insert(named::OPTIMIZATIONS, &head.optimizations.join(","));
     }
     if let Some(id) = &head.upstream_request_id {
-        insert(headers, named::UPSTREAM_REQUEST_ID, id);
+        values.insert(named::UPSTREAM_REQUEST_ID, id);
     }
-    insert(headers, named::CACHE, &head.cache);
+    values.insert(named::CACHE, &head.cache);
     if let Some(age) = head.cache_age {
-        headers.insert(named::CACHE_AGE, age.as_secs().into());
+        values.show(named::CACHE_AGE, age.as_secs());
     }
     if let Some(similarity) = head.cache_similarity {
         let (whole, rest) = (similarity / 1_000, similarity % 1_000);
         let decimal = format_args!("{whole}.{rest:03}");
-        show(headers, named::CACHE_SIMILARITY, decimal);
+        values.show(named::CACHE_SIMILARITY, decimal);
     }
     if let Some(reason) = &head.cache_reason {
-        insert(headers, named::CACHE_REASON, reason);
+        values.insert(named::CACHE_REASON, reason);
     }
     if let Some(estimate) = head.estimate {
-        amount(headers, named::COST_ESTIMATE, estimate);
+        values.amount(named::COST_ESTIMATE, estimate);
     }
     if let Some(hold) = head.hold {
-        amount(headers, named::HOLD, hold);
+        values.amount(named::HOLD, hold);
     }
     if head.unbilled {
-        headers.insert(named::BILLED, HeaderValue::from_static("no"));
+        values
+            .headers
+            .insert(named::BILLED, HeaderValue::from_static("no"));
     }
     if head.unpriced {
-        headers.insert(named::PRICE, HeaderValue::from_static("unknown"));
+        values
+            .headers
+            .insert(named::PRICE, HeaderValue::from_static("unknown"));
     }
     if let Some(figures) = &head.figures {
-        cost(figures, headers);
+        cost(figures, &mut values);
     }
     if let Some(funds) = head.funds {
-        warn_of(funds, headers);
+        low(funds, &mut values);
     }
     if let Some(admission) = &head.limits {
-        limits(admission, dialect, headers);
+        left_of(admission, dialect, &mut values);
     }
 }
 
-fn cost(figures: &Figures, headers: &mut HeaderMap) {
-    if let Some(cost) = figures.cost
-        && let Ok(value) = HeaderValue::from_bytes(cost.text().as_bytes())
-    {
-        headers.insert(named::COST, value.clone());
-        headers.insert(named::COST_USD, value);
+fn cost(figures: &Figures, values: &mut HeaderWriter<'_>) {
+    if let Some(cost) = figures.cost {
+        values.amount(named::COST, cost);
+        values.amount(named::COST_USD, cost);
     }
     if let Some(savings) = figures.savings {
-        show(headers, named::SAVINGS, savings);
+        values.show(named::SAVINGS, savings);
     }
     if figures.mode == PaymentMode::Prepaid {
-        amount(headers, named::SPREAD, figures.spread);
+        values.amount(named::SPREAD, figures.spread);
     }
     if let Some(balance) = figures.balance {
-        amount(headers, named::BALANCE, balance);
+        values.amount(named::BALANCE, balance);
     }
 }
 
@@ -220,18 +225,26 @@ pub(crate) fn takes_trailers(headers: &HeaderMap) -> bool {
 
 /// Writes the final figures of a stream.
 pub(crate) fn trailers(figures: &Figures, headers: &mut HeaderMap) {
-    cost(figures, headers);
+    cost(figures, &mut HeaderWriter::new(headers, 128));
 }
 
 /// Says so where there is little money.
 pub(crate) fn warn_of(funds: MicroUsd, headers: &mut HeaderMap) {
+    low(funds, &mut HeaderWriter::new(headers, 32));
+}
+
+fn low(funds: MicroUsd, values: &mut HeaderWriter<'_>) {
     if funds < LOW {
-        amount(headers, named::BALANCE_WARNING, funds);
+        values.amount(named::BALANCE_WARNING, funds);
     }
 }
 
 /// Writes what is left of the limits, as the caller's SDK reads it.
 pub(crate) fn limits(admission: &Admission, dialect: Dialect, headers: &mut HeaderMap) {
+    left_of(admission, dialect, &mut HeaderWriter::new(headers, 128));
+}
+
+fn left_of(admission: &Admission, dialect: Dialect, values: &mut HeaderWriter<'_>) {
     let rows = [
         (
             &admission.requests,
@@ -248,20 +261,20 @@ pub(crate) fn limits(admission: &Admission, dialect: Dialect, headers: &mut Head
         let Some(remaining) = remaining else {
             continue;
         };
-        headers.insert(limit, remaining.limit.into());
-        headers.insert(left, remaining.remaining.into());
-        show(headers, reset, Wait(remaining.reset_ms));
+        values.show(limit, remaining.limit);
+        values.show(left, remaining.remaining);
+        values.show(reset, Wait(remaining.reset_ms));
         if dialect == Dialect::Anthropic {
             let [limit, left, reset] = anthropic;
-            headers.insert(limit, remaining.limit.into());
-            headers.insert(left, remaining.remaining.into());
+            values.show(limit, remaining.limit);
+            values.show(left, remaining.remaining);
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
             let now = now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(0));
-            show(headers, reset, rfc3339(now + remaining.reset_ms));
+            values.show(reset, rfc3339(now + remaining.reset_ms));
         }
     }
     if let Some(allowance) = admission.allowance {
-        headers.insert(named::REMAINING_TOKENS, allowance.into());
+        values.show(named::REMAINING_TOKENS, allowance);
     }
 }
 

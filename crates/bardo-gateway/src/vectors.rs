@@ -42,10 +42,10 @@ pub(crate) fn backend(roster: &mut RosterBuilder) -> Arc<Endpoint> {
         display_name: "all-MiniLM-L6-v2".to_owned(),
         vendor: "sentence-transformers".to_owned(),
         tier: None,
-        capabilities: Capabilities {
+        capabilities: Arc::new(Capabilities {
             context_tokens: ModelSpec::minilm().tokens_max as u64,
             ..Capabilities::default()
-        },
+        }),
         price: Some(Price::default()),
         // The day of its first release.
         created: 1_630_281_600,

@@ -9,6 +9,8 @@ mod openrouter;
 mod pricing;
 mod venice;
 
+use std::sync::Arc;
+
 use bardo_router::{Catalog, Vendor};
 use bardo_types::json::RawJson;
 use bardo_types::model::ModelEntry;
@@ -75,7 +77,7 @@ fn each<T: for<'a> Deserialize<'a>>(rows: &[RawJson], read: impl Fn(T) -> RowRes
                 list.quarantined.push(quarantined(raw, "it has no id"));
             }
             Ok(Some(mut entry)) => {
-                entry.capabilities.settle_features();
+                Arc::make_mut(&mut entry.capabilities).settle_features();
                 list.models.push(entry);
             }
             Err(reason) => list.quarantined.push(quarantined(raw, reason)),
@@ -154,7 +156,7 @@ pub(crate) fn compatible_rows(
         }
         let size = row.context_window.or(row.context_length);
         let size = size.or(row.max_context_length).filter(|size| *size > 0);
-        let capabilities = &mut entry.capabilities;
+        let capabilities = Arc::make_mut(&mut entry.capabilities);
         capabilities.context_tokens = size.unwrap_or(capabilities.context_tokens);
         capabilities.max_output_tokens = row
             .max_completion_tokens

@@ -40,14 +40,14 @@ fn entry(index: usize) -> ModelEntry {
         display_name: String::new(),
         vendor: "maker".into(),
         tier: Some(tiers[index % 3]),
-        capabilities: Capabilities {
+        capabilities: Arc::new(Capabilities {
             features: (0..4)
                 .map(|n| all[(index * 7 + n * 5) % all.len()])
                 .collect(),
             context_tokens: 200_000,
             max_output_tokens: 32_000,
             ..Capabilities::default()
-        },
+        }),
         price: Some(Price {
             input: micro(370_001),
             output: micro(1_110_003),

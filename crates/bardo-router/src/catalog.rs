@@ -4,6 +4,7 @@ mod file;
 mod owner;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bardo_types::calendar::{DAY_MS, Date};
 use bardo_types::feature::FeatureSet;
@@ -148,11 +149,10 @@ impl Catalog {
         entry.id.clone_from(&resold.id);
         entry.security = entry.security.max(resold.security);
         entry.price = resold.price.or(entry.price);
-        entry
-            .capabilities
-            .change_features(resold.with, resold.without);
+        let capabilities = Arc::make_mut(&mut entry.capabilities);
+        capabilities.change_features(resold.with, resold.without);
         if let Some(efforts) = &resold.efforts {
-            entry.capabilities.efforts.clone_from(efforts);
+            capabilities.efforts.clone_from(efforts);
         }
         entry
     }
@@ -206,7 +206,7 @@ impl KnownModel {
             display_name: self.display_name.clone(),
             vendor: self.vendor.clone(),
             tier: self.tier,
-            capabilities: self.capabilities.clone(),
+            capabilities: Arc::new(self.capabilities.clone()),
             price: self.price,
             created: self.created,
             embeddings: self.embeddings,

@@ -4,6 +4,7 @@
 //! (signatures, encrypted reasoning) travels as [`Opaque`] and is never interpreted here.
 
 mod event;
+mod into_events;
 mod message;
 mod request;
 mod response;

@@ -1,5 +1,7 @@
 //! What a model is, can do and costs: catalog data, never branches in code.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::feature::FeatureSet;
@@ -525,7 +527,7 @@ pub struct ModelEntry {
     /// The tier, where known.
     pub tier: Option<Tier>,
     /// The abilities of the model.
-    pub capabilities: Capabilities,
+    pub capabilities: Arc<Capabilities>,
     /// The price at the backend; `None` where it is unknown, so that the model must not be billed.
     pub price: Option<Price>,
     /// Unix seconds of its creation, 0 where unknown.

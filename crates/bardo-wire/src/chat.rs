@@ -18,7 +18,7 @@ mod stream;
 mod tools;
 mod usage;
 
-pub use answer::decode::decode_response;
+pub use answer::decode::{decode_events, decode_response};
 pub use answer::encode::encode_response;
 pub use detect::{detect_completions_body, holds_foreign_thinking};
 pub use error::decode::decode_error;

@@ -2,7 +2,7 @@
 //!
 //! No caller speaks Gemini; where a function for callers meets it, chat stands in.
 
-use bardo_types::chat::{ChatRequest, ChatResponse, MarkPlan};
+use bardo_types::chat::{ChatRequest, ChatResponse, MarkPlan, StreamEvent};
 use bardo_types::fault::Fault;
 use bardo_types::model::{Dialect, Service};
 
@@ -154,6 +154,21 @@ pub fn decode_response(
         Dialect::Responses => responses::decode_response(body, context),
         Dialect::Gemini => gemini::decode_response(body, context),
         Dialect::Chat | Dialect::Completions => chat::decode_response(body, context),
+    }
+}
+
+/// Reads an upstream's whole answer as the events of a stream, without those of sound.
+///
+/// # Errors
+/// As [`decode_response`].
+pub fn decode_events(
+    dialect: Dialect,
+    body: &[u8],
+    context: &DecodeContext,
+) -> Result<Vec<StreamEvent>, Fault> {
+    match dialect {
+        Dialect::Chat | Dialect::Completions => chat::decode_events(body, context),
+        _ => decode_response(dialect, body, context).map(ChatResponse::into_events),
     }
 }
 

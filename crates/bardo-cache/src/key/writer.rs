@@ -8,17 +8,18 @@
 use std::sync::LazyLock;
 
 use bardo_types::json::RawJson;
-use blake3::hazmat::{ContextKey, HasherExt, hash_derive_key_context};
+use blake3::hazmat::hash_derive_key_context;
 
 /// Separates keys from all other uses of the hash.
-static CONTEXT: LazyLock<ContextKey> =
-    LazyLock::new(|| hash_derive_key_context("bardo-cache key 2"));
+static CONTEXT: LazyLock<[u8; 32]> = LazyLock::new(|| hash_derive_key_context("bardo-cache key 3"));
 /// A whole subtree of the hash, so that it never waits for the rest of one.
 const BLOCK: usize = 32 * 1024;
 
 /// Writes fields with their lengths.
 pub(super) struct KeyWriter<'a> {
-    hasher: blake3::Hasher,
+    /// What was hashed so far, once a block is full: few requests are that long, and a hasher takes
+    /// 2 kB.
+    hasher: Option<Box<blake3::Hasher>>,
     block: Vec<u8>,
     pub(super) ephemeral: &'a [String],
 }
@@ -26,15 +27,18 @@ pub(super) struct KeyWriter<'a> {
 impl<'a> KeyWriter<'a> {
     pub(super) fn new(ephemeral: &'a [String]) -> Self {
         Self {
-            hasher: blake3::Hasher::new_from_context_key(&CONTEXT),
-            block: Vec::with_capacity(2048),
+            hasher: None,
+            block: Vec::with_capacity(1024),
             ephemeral,
         }
     }
 
-    pub(super) fn finish(mut self) -> [u8; 32] {
-        self.hasher.update(&self.block);
-        *self.hasher.finalize().as_bytes()
+    pub(super) fn finish(self) -> [u8; 32] {
+        let digest = match self.hasher {
+            None => blake3::keyed_hash(&CONTEXT, &self.block),
+            Some(mut hasher) => hasher.update(&self.block).finalize(),
+        };
+        *digest.as_bytes()
     }
 
     fn raw(&mut self, bytes: &[u8]) {
@@ -50,7 +54,8 @@ impl<'a> KeyWriter<'a> {
         while self.block.len() + bytes.len() >= BLOCK {
             let (now, later) = bytes.split_at(BLOCK - self.block.len());
             self.block.extend_from_slice(now);
-            self.hasher.update(&self.block);
+            let empty = || Box::new(blake3::Hasher::new_keyed(&CONTEXT));
+            self.hasher.get_or_insert_with(empty).update(&self.block);
             self.block.clear();
             bytes = later;
         }

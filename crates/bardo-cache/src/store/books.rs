@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use bardo_types::ids::AccountId;
-use hashbrown::{DefaultHashBuilder, HashMap, HashSet};
+use hashbrown::{DefaultHashBuilder, HashMap};
 
 use super::stats::CacheCounters;
 use crate::entry::CachedAnswer;
@@ -114,7 +114,8 @@ struct Tenant {
     bytes: u64,
     /// Keys by age, the oldest first.
     by_age: BTreeMap<u64, Key>,
-    groups: HashMap<u64, HashSet<Key>>,
+    /// Ages of the entries of each group. Ages grow, so an entry is added beside the last one.
+    groups: HashMap<u64, BTreeSet<u64>>,
     counters: Arc<CacheCounters>,
 }
 
@@ -139,7 +140,7 @@ impl EntryIndex {
         let tenant = self.tenants.entry(entry.tenant.clone()).or_default();
         tenant.by_age.insert(age, entry.key);
         for group in groups {
-            tenant.groups.entry(group).or_default().insert(entry.key);
+            tenant.groups.entry(group).or_default().insert(age);
         }
         let counters = Arc::clone(&tenant.counters);
         self.resize(&entry.tenant, |held| held + bytes);
@@ -160,9 +161,9 @@ impl EntryIndex {
             return;
         }
         for group in groups {
-            if let Some(keys) = tenant.groups.get_mut(&group) {
-                keys.remove(&entry.key);
-                if keys.is_empty() {
+            if let Some(ages) = tenant.groups.get_mut(&group) {
+                ages.remove(&place.age);
+                if ages.is_empty() {
                     tenant.groups.remove(&group);
                 }
             }
@@ -214,10 +215,17 @@ impl EntryIndex {
     /// Moves an entry to the young end, as one that was hit since.
     pub(super) fn spare(&mut self, entry: &CachedAnswer, place: &mut IndexPlace) {
         let young = self.next;
+        let groups = self.groups_of(entry);
         if let Some(tenant) = self.tenants.get_mut(&entry.tenant)
             && let Some(key) = tenant.by_age.remove(&place.age)
         {
             tenant.by_age.insert(young, key);
+            for group in groups {
+                if let Some(ages) = tenant.groups.get_mut(&group) {
+                    ages.remove(&place.age);
+                    ages.insert(young);
+                }
+            }
             place.age = young;
             self.next += 1;
         }
@@ -250,9 +258,10 @@ impl EntryIndex {
                 named(name)
                     .flat_map(|tenant| {
                         let of_market = tenant.groups.get(&market);
-                        let is_of_market =
-                            move |key: &Key| of_market.is_some_and(|keys| keys.contains(key));
-                        tenant.group(space).filter(is_of_market)
+                        let of_space = tenant.groups.get(&space);
+                        let both = of_market.zip(of_space).into_iter();
+                        both.flat_map(|(market, space)| market.intersection(space))
+                            .filter_map(|age| tenant.by_age.get(age).copied())
                     })
                     .collect()
             }
@@ -325,6 +334,7 @@ impl Tenant {
     }
 
     fn group(&self, group: u64) -> impl Iterator<Item = Key> + '_ {
-        self.groups.get(&group).into_iter().flatten().copied()
+        let ages = self.groups.get(&group).into_iter().flatten();
+        ages.filter_map(|age| self.by_age.get(age).copied())
     }
 }

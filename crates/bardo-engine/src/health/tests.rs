@@ -1,5 +1,5 @@
 use bardo_providers::{BaseUrl, EndpointConfig};
-use bardo_types::model::{Capabilities, Service};
+use bardo_types::model::Service;
 use bardo_types::secret::Secret;
 
 use super::*;
@@ -123,7 +123,7 @@ pub(super) fn backend(name: &str, key: &str, model: &str) -> CircuitKey {
         display_name: model.into(),
         vendor: "openai".into(),
         tier: None,
-        capabilities: Capabilities::default(),
+        capabilities: Arc::default(),
         price: None,
         created: 0,
         embeddings: false,

@@ -1,6 +1,6 @@
 use bardo_types::chat::{Message, Role, Text, Tool};
 use bardo_types::feature::FeatureSet;
-use bardo_types::model::{Capabilities, Dialect, ModelEntry};
+use bardo_types::model::{Dialect, ModelEntry};
 use bardo_types::privacy::SecurityClass;
 
 use super::*;
@@ -81,7 +81,7 @@ fn entry() -> ModelEntry {
         display_name: "m".into(),
         vendor: "v".into(),
         tier: None,
-        capabilities: Capabilities::default(),
+        capabilities: Arc::default(),
         price: None,
         created: 0,
         embeddings: false,

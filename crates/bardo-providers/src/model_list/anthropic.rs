@@ -1,5 +1,7 @@
 //! Anthropic's list, which tells what each model can do.
 
+use std::sync::Arc;
+
 use std::collections::BTreeMap;
 
 use bardo_router::Catalog;
@@ -55,7 +57,7 @@ fn read(row: AnthropicRow, catalog: &Catalog) -> ModelEntry {
     if let Some(name) = row.display_name {
         entry.display_name = name;
     }
-    let capabilities = &mut entry.capabilities;
+    let capabilities = Arc::make_mut(&mut entry.capabilities);
     capabilities.context_tokens = row.max_input_tokens.unwrap_or(capabilities.context_tokens);
     capabilities.max_output_tokens = row.max_tokens.unwrap_or(capabilities.max_output_tokens);
     if let Some(listed) = row.capabilities {

@@ -1,5 +1,7 @@
 //! Bankr's list. Any member beyond the owner may be missing.
 
+use std::sync::Arc;
+
 use bardo_router::Catalog;
 use bardo_types::json::RawJson;
 use bardo_types::model::ModelEntry;
@@ -35,7 +37,7 @@ fn read(row: BankrRow, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
     entry.display_name = row.name.unwrap_or(entry.display_name);
     let pricing = row.pricing.and_then(|raw| raw.read().ok());
     entry.price = pricing::checked(pricing, &entry.vendor)?;
-    let capabilities = &mut entry.capabilities;
+    let capabilities = Arc::make_mut(&mut entry.capabilities);
     capabilities.context_tokens = row.context_window.unwrap_or(capabilities.context_tokens);
     capabilities.max_output_tokens = row
         .max_output_tokens

@@ -1,5 +1,7 @@
 //! BlockRun's list, which tells what each model is for.
 
+use std::sync::Arc;
+
 use bardo_router::Catalog;
 use bardo_types::json::RawJson;
 use bardo_types::model::ModelEntry;
@@ -36,7 +38,7 @@ fn read(row: BlockrunRow, catalog: &Catalog) -> Result<ModelEntry, &'static str>
     entry.display_name = row.name.unwrap_or(entry.display_name);
     let pricing = row.pricing.and_then(|raw| raw.read().ok());
     entry.price = pricing::checked(pricing, &entry.vendor)?;
-    let capabilities = &mut entry.capabilities;
+    let capabilities = Arc::make_mut(&mut entry.capabilities);
     capabilities.context_tokens = row.context_window.unwrap_or(capabilities.context_tokens);
     capabilities.max_output_tokens = row.max_output.unwrap_or(capabilities.max_output_tokens);
     capabilities.images = row.categories.iter().any(|category| category == "vision");

@@ -1,5 +1,7 @@
 //! Google's list, which tells sizes and what a model is for.
 
+use std::sync::Arc;
+
 use bardo_router::Catalog;
 use bardo_types::json::RawJson;
 use serde::Deserialize;
@@ -26,7 +28,7 @@ pub(crate) fn google_rows(body: &[u8], catalog: &Catalog) -> Result<ModelList, L
     Ok(each(&list.models, |row: GoogleRow| {
         let mut entry = entry(catalog, row.name.trim_start_matches("models/"));
         entry.vendor = "google".into();
-        let capabilities = &mut entry.capabilities;
+        let capabilities = Arc::make_mut(&mut entry.capabilities);
         capabilities.context_tokens = row.input_token_limit.unwrap_or(capabilities.context_tokens);
         capabilities.max_output_tokens = row
             .output_token_limit

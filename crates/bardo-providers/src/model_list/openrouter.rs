@@ -1,6 +1,8 @@
 //! OpenRouter's list, which tells which parameters a model takes. Whether a provider behind it keeps
 //! requests depends on the request (`provider.zdr`), not on the row, so no row is private.
 
+use std::sync::Arc;
+
 use bardo_router::Catalog;
 use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Effort, ModelEntry, ThinkingModes, ToolFormat};
@@ -60,7 +62,7 @@ fn read(row: OpenRouterRow, catalog: &Catalog) -> Result<ModelEntry, &'static st
             pricing.price(&entry.vendor)
         }
     };
-    let capabilities = &mut entry.capabilities;
+    let capabilities = Arc::make_mut(&mut entry.capabilities);
     capabilities.context_tokens = row.context_length.unwrap_or(capabilities.context_tokens);
     if let Some(limit) = row.top_provider.and_then(|top| top.max_completion_tokens) {
         capabilities.max_output_tokens = limit;

@@ -1,5 +1,7 @@
 //! Venice's list, which tells what is kept of a request, and whether the model runs in an enclave.
 
+use std::sync::Arc;
+
 use bardo_router::Catalog;
 use bardo_types::feature::Feature;
 use bardo_types::json::RawJson;
@@ -71,7 +73,7 @@ fn read(row: VeniceRow, catalog: &Catalog) -> Result<ModelEntry, &'static str> {
             pricing.price(&entry.vendor)
         }
     };
-    let capabilities = &mut entry.capabilities;
+    let capabilities = Arc::make_mut(&mut entry.capabilities);
     capabilities.context_tokens = spec
         .available_context_tokens
         .unwrap_or(capabilities.context_tokens);

@@ -1,6 +1,8 @@
 //! The owner's rows of models (`catalog.models`). They win over the snapshot and over the lists of
 //! backends, ratings included.
 
+use std::sync::Arc;
+
 use bardo_types::feature::FeatureSet;
 use bardo_types::model::{ModelEntry, Price, Tier};
 use bardo_types::privacy::SecurityClass;
@@ -44,9 +46,8 @@ impl OwnerModel {
         entry.rating = self.rating.unwrap_or(entry.rating);
         entry.price = self.price.or(entry.price);
         entry.security = self.security.unwrap_or(entry.security);
-        entry
-            .capabilities
-            .change_features(self.features, self.without);
+        let capabilities = Arc::make_mut(&mut entry.capabilities);
+        capabilities.change_features(self.features, self.without);
     }
 
     fn change_known(&self, known: &mut KnownModel) {

@@ -112,8 +112,8 @@ fn any_entry(name: &'static str) -> impl Strategy<Value = ModelEntry> {
             let mut entry = model(name, tier, rating, 0);
             entry.price = price;
             entry.security = security;
-            entry.capabilities.images = sees;
-            entry.capabilities.features = features.into_iter().collect();
+            Arc::make_mut(&mut entry.capabilities).images = sees;
+            Arc::make_mut(&mut entry.capabilities).features = features.into_iter().collect();
             entry
         })
 }

@@ -30,11 +30,11 @@ pub(super) fn model(id: &str, tier: Option<Tier>, rating: u8, cents: u64) -> Mod
         display_name: id.into(),
         vendor: id.split('-').next().unwrap_or_default().into(),
         tier,
-        capabilities: Capabilities {
+        capabilities: Arc::new(Capabilities {
             context_tokens: 100_000,
             max_output_tokens: 8_000,
             ..Capabilities::default()
-        },
+        }),
         price: Some(Price {
             input: price,
             output: price,
@@ -48,7 +48,7 @@ pub(super) fn model(id: &str, tier: Option<Tier>, rating: u8, cents: u64) -> Mod
 }
 
 fn offering(mut entry: ModelEntry, features: &[Feature]) -> ModelEntry {
-    entry.capabilities.features = features.iter().copied().collect();
+    Arc::make_mut(&mut entry.capabilities).features = features.iter().copied().collect();
     entry
 }
 

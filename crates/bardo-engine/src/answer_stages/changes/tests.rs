@@ -10,7 +10,6 @@ use bardo_wire::codec::Target;
 use super::*;
 use crate::answer_notes::NoNotes;
 use crate::answer_stages::AnswerStages;
-use crate::whole_as_events::events_of;
 
 fn stages() -> AnswerStages {
     let capabilities = Capabilities {
@@ -69,7 +68,7 @@ fn a_stream_and_a_whole_answer_are_changed_alike() {
         assert_ne!(whole, answer, "nothing was changed");
         let mut stages = stages();
         let mut changed = Vec::new();
-        for step in events_of(answer) {
+        for step in answer.into_events() {
             let mut one = vec![step];
             stages.events(&mut one, &mut NoNotes);
             changed.extend(one);

@@ -135,7 +135,7 @@ fn behind_the_owners_model_for_a_tier_others_take_over() {
 fn callers_without_hints_are_served_by_what_their_request_seems_to_be() {
     let all = router(vec![blockrun()], Policy::default());
     let mut cached = blockrun();
-    cached.2[0].capabilities.cache_marks = true;
+    Arc::make_mut(&mut cached.2[0].capabilities).cache_marks = true;
     let caching = router(vec![cached], Policy::default());
     let mut ask = Ask::default();
     first(&all, &ask, "blockrun/claude-sonnet");

@@ -120,7 +120,8 @@ fn the_tables_requirement_yields_unless_forbidden_and_the_callers_only_where_all
     ask.hints.intent.require = Some(vec![Feature::Tools]);
     let mut mute = blockrun();
     for entry in &mut mute.2 {
-        entry.capabilities.tool_format = bardo_types::model::ToolFormat::Unsupported;
+        Arc::make_mut(&mut entry.capabilities).tool_format =
+            bardo_types::model::ToolFormat::Unsupported;
     }
     check(&router(vec![mute], Policy::default()), &ask, &["!tools"]);
 }
@@ -210,7 +211,7 @@ fn a_floor_yields_where_none_that_meets_it_can_do_what_the_request_uses() {
     ask.facts.prompt_tokens = 99_500;
     let mut short = venice();
     short.2.truncate(1);
-    short.2[0].capabilities.context_tokens = 50_000;
+    Arc::make_mut(&mut short.2[0].capabilities).context_tokens = 50_000;
     let all = router(vec![blockrun(), short], Policy::default());
     first(&all, &ask, "blockrun/claude-sonnet");
 }

@@ -212,14 +212,14 @@ fn the_owners_order_decides_where_scores_are_off() {
 #[test]
 fn what_does_not_fit_is_left_out_and_asked_where_nobody_fits() {
     let mut small = blockrun();
-    small.2[1].capabilities.context_tokens = 1_999;
+    Arc::make_mut(&mut small.2[1].capabilities).context_tokens = 1_999;
     let all = router(vec![small], Policy::default());
     first(&all, &Ask::default(), "blockrun/claude-opus");
     let mut ask = Ask::default();
     ask.facts.prompt_tokens = 1_000_000;
     assert!(ask.with(|request| all.route(request)).is_ok());
     let mut blind = blockrun();
-    blind.2[1].capabilities.images = false;
+    Arc::make_mut(&mut blind.2[1].capabilities).images = false;
     let all = router(vec![blind], Policy::default());
     let mut ask = Ask::default();
     ask.facts.uses = FeatureSet::EMPTY.with(Feature::Vision);
@@ -293,11 +293,11 @@ fn a_flat_price_per_call_counts_where_the_cheapest_is_asked_for() {
 fn blockrun_holds_only_gpt_to_a_schema() {
     let mut listed = blockrun();
     for entry in &mut listed.2 {
-        entry.capabilities.structured_output = true;
+        Arc::make_mut(&mut entry.capabilities).structured_output = true;
     }
     let mut gpt = model("gpt-5", STRONG, 80, 900);
     gpt.upstream_id = "openai/gpt-5".into();
-    gpt.capabilities.structured_output = true;
+    Arc::make_mut(&mut gpt.capabilities).structured_output = true;
     listed.2.push(gpt);
     let all = router(vec![listed], Policy::default());
     let mut ask = Ask::default();
@@ -347,7 +347,7 @@ fn what_is_not_built_is_offered_by_none() {
 #[test]
 fn several_answers_hard_thinking_and_predictions_are_seen() {
     let mut thinker = model("gpt-think", STRONG, 70, 900);
-    thinker.capabilities.thinking.adaptive = true;
+    Arc::make_mut(&mut thinker.capabilities).thinking.adaptive = true;
     let mut listed = blockrun();
     listed.2.push(thinker);
     let claude = (

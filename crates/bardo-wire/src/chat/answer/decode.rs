@@ -17,25 +17,37 @@ use crate::chat::usage::decode::read as read_usage;
 
 use machine::Machine;
 
+/// Events of an answer that is one text: its start, the text and its end, why it ended, its usage, and
+/// that it is over.
+const USUAL_EVENTS: usize = 6;
+
 /// Reads a whole answer.
 ///
 /// # Errors
 /// When the body tells of a failure in spite of its status, or is no answer at all.
 pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatResponse, Fault> {
+    let mut assembler = Assembler::default();
+    for event in decode_events(body, context)? {
+        assembler.push(event);
+    }
+    assembler.finish()
+}
+
+/// Reads a whole answer as the events of a stream.
+///
+/// # Errors
+/// As [`decode_response`].
+pub fn decode_events(body: &[u8], context: &DecodeContext) -> Result<Vec<StreamEvent>, Fault> {
     let chunk = read_chunk(body, context.target.service)?;
     let mut answer = IncomingAnswer::default();
-    let mut steps = Vec::new();
-    answer.take(&chunk, true, context, &mut steps)?;
+    let mut events = Vec::with_capacity(USUAL_EVENTS);
+    answer.take(&chunk, true, context, &mut events)?;
     if !answer.machine.is_finished() {
         return Err(incomplete());
     }
-    answer.machine.finish(context, &mut steps);
-    steps.push(StreamEvent::Done);
-    let mut assembler = Assembler::default();
-    for step in steps {
-        assembler.push(step);
-    }
-    assembler.finish()
+    answer.machine.finish(context, &mut events);
+    events.push(StreamEvent::Done);
+    Ok(events)
 }
 
 /// Parses a body or an event; what tells of a failure is one.

@@ -1,27 +1,30 @@
 //! A whole answer as the steps of a stream.
 
-use bardo_types::chat::{ChatResponse, Choice, Finish, Part, Reasoning, StreamEvent, ToolInput};
+use crate::chat::{ChatResponse, Choice, Finish, Part, Reasoning, StreamEvent, ToolInput};
 
 /// Steps of an answer that is one text: its start, the text and its end, why it ended, its counts, and
 /// that it is over.
 const USUAL_STEPS: usize = 6;
 
-/// A whole answer as the steps of a stream: what [`bardo_types::chat::Assembler`] makes of them is
-/// the answer again. Sound has no steps and is left out.
-pub(crate) fn events_of(response: ChatResponse) -> Vec<StreamEvent> {
-    let mut steps = Vec::with_capacity(USUAL_STEPS);
-    steps.push(StreamEvent::Start {
-        id: response.id,
-        model: response.model,
-        created: response.created,
-        service_tier: response.service_tier,
-    });
-    for (index, choice) in (0..).zip(response.choices) {
-        of_choice(index, choice, &mut steps);
+impl ChatResponse {
+    /// A whole answer as the steps of a stream: what [`Assembler`](crate::chat::Assembler) makes of
+    /// them is the answer again. Sound has no steps and is left out.
+    #[must_use]
+    pub fn into_events(self) -> Vec<StreamEvent> {
+        let mut steps = Vec::with_capacity(USUAL_STEPS);
+        steps.push(StreamEvent::Start {
+            id: self.id,
+            model: self.model,
+            created: self.created,
+            service_tier: self.service_tier,
+        });
+        for (index, choice) in (0..).zip(self.choices) {
+            of_choice(index, choice, &mut steps);
+        }
+        steps.extend(self.usage.map(StreamEvent::Usage));
+        steps.push(StreamEvent::Done);
+        steps
     }
-    steps.extend(response.usage.map(StreamEvent::Usage));
-    steps.push(StreamEvent::Done);
-    steps
 }
 
 fn of_choice(choice: u32, whole: Choice, steps: &mut Vec<StreamEvent>) {
@@ -93,8 +96,8 @@ fn thought(choice: u32, reasoning: Reasoning, steps: &mut Vec<StreamEvent>) {
 
 #[cfg(test)]
 mod tests {
-    use bardo_types::chat::{Assembler, Opaque, Text, ToolCall};
-    use bardo_types::usage::Usage;
+    use crate::chat::{Assembler, Opaque, Text, ToolCall};
+    use crate::usage::Usage;
 
     use super::*;
 
@@ -145,7 +148,7 @@ mod tests {
             }),
         };
         let mut assembler = Assembler::default();
-        for step in events_of(whole.clone()) {
+        for step in whole.clone().into_events() {
             assembler.push(step);
         }
         assert_eq!(assembler.finish().expect("a whole stream"), whole);
