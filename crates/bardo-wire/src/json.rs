@@ -9,9 +9,11 @@ mod walk;
 mod walked;
 mod write;
 
-pub(crate) use lenient::{Count, Few, Lenient, byok_fee, decimal};
+pub(crate) use lenient::{Count, FilledList, Lenient, byok_fee, decimal};
 pub use object::Str;
-pub(crate) use object::{Extra, Members, NameOnly, Skipped, TypeOnly, Unknown, wire_object};
+pub(crate) use object::{
+    Extra, Filled, Members, NameOnly, Skipped, TypeOnly, Unknown, fill_from_str, wire_object,
+};
 pub use scan::{JsonError, Member, TopLevel, scan};
 pub(crate) use told::found;
 pub use told::{explain, told, type_words};

@@ -5,9 +5,12 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use bardo_types::money::MicroUsd;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::value::RawValue;
 
+use super::object::Filled;
 use super::walked::Walked;
 
 /// A count: a whole number, also as a float or as digits in a string. Anything else is no count.
@@ -89,11 +92,18 @@ impl<'de, T: Walked<'de>> Deserialize<'de> for Lenient<T> {
     }
 }
 
-/// A list that nearly always has one entry, for which alone it makes room at first.
-#[derive(Debug, Default)]
-pub(crate) struct Few<T>(Vec<T>);
+/// A list whose entries are filled where they lie. It makes room for one entry at first, since most
+/// have no more.
+#[derive(Debug)]
+pub(crate) struct FilledList<T>(Vec<T>);
 
-impl<T> Deref for Few<T> {
+impl<T> FilledList<T> {
+    pub(crate) fn into_vec(self) -> Vec<T> {
+        self.0
+    }
+}
+
+impl<T> Deref for FilledList<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -101,27 +111,47 @@ impl<T> Deref for Few<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+impl<'a, T> IntoIterator for &'a FilledList<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl<'de, T: Filled<'de>> Deserialize<'de> for FilledList<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FewVisitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
-            type Value = Few<T>;
+        struct ListVisitor<T>(PhantomData<T>);
+        impl<'de, T: Filled<'de>> Visitor<'de> for ListVisitor<T> {
+            type Value = FilledList<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a list")
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Few<T>, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let mut list = Vec::new();
-                while let Some(entry) = seq.next_element()? {
+                let mut entry = T::default();
+                while seq.next_element_seed(EntrySeed(&mut entry))?.is_some() {
                     if list.is_empty() {
                         list.reserve_exact(1);
                     }
-                    list.push(entry);
+                    list.push(std::mem::take(&mut entry));
                 }
-                Ok(Few(list))
+                Ok(FilledList(list))
             }
         }
-        deserializer.deserialize_seq(FewVisitor(PhantomData))
+        deserializer.deserialize_seq(ListVisitor(PhantomData))
+    }
+}
+
+struct EntrySeed<'place, T>(&'place mut T);
+
+impl<'de, T: Filled<'de>> DeserializeSeed<'de> for EntrySeed<'_, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        self.0.fill(deserializer)
     }
 }
 

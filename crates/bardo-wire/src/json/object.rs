@@ -92,6 +92,23 @@ impl<'de> Unknown<'de> for Skipped<'_> {
     }
 }
 
+/// A struct that is filled where it lies: a value that is returned is moved once by each reader in
+/// between, and these have up to a kilobyte.
+pub(crate) trait Filled<'de>: Default {
+    /// Reads the members of an object into `self`, which has none yet.
+    fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error>;
+}
+
+/// Reads a whole text into a struct that has no members yet.
+pub(crate) fn fill_from_str<'de>(
+    text: &'de str,
+    place: &mut impl Filled<'de>,
+) -> serde_json::Result<()> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    place.fill(&mut deserializer)?;
+    deserializer.end()
+}
+
 /// Declares structs for JSON objects: known members by name, and everything else kept in `extra` as
 /// raw text, in order; or skipped, after `..`. Unlike serde's `flatten` it borrows and costs one
 /// pass.
@@ -141,17 +158,25 @@ macro_rules! wire_object {
 
         impl<'de: $life, $life> serde::Deserialize<'de> for $name<$life> {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct ObjectVisitor<$life>(std::marker::PhantomData<&$life ()>);
-                impl<'de: $life, $life> serde::de::Visitor<'de> for ObjectVisitor<$life> {
-                    type Value = $name<$life>;
+                let mut object = Self::default();
+                $crate::json::Filled::fill(&mut object, deserializer)?;
+                Ok(object)
+            }
+        }
+
+        impl<'de: $life, $life> $crate::json::Filled<'de> for $name<$life> {
+            fn fill<D: serde::Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
+                struct ObjectVisitor<'place, $life>(&'place mut $name<$life>);
+                impl<'de: $life, $life> serde::de::Visitor<'de> for ObjectVisitor<'_, $life> {
+                    type Value = ();
 
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str("an object")
                     }
 
                     #[allow(clippy::too_many_lines, unused_mut, unused_variables, non_snake_case, reason = "generated per object")]
-                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                        let mut object = $name::default();
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+                        let Self(object) = self;
                         #[derive(Default)]
                         struct Seen { $( $field: bool, )* }
                         let mut seen = Seen::default();
@@ -166,10 +191,10 @@ macro_rules! wire_object {
                                 _ => $crate::json::Unknown::take(&mut object.extra, key, &mut map)?,
                             }
                         }
-                        Ok(object)
+                        Ok(())
                     }
                 }
-                deserializer.deserialize_map(ObjectVisitor(std::marker::PhantomData))
+                deserializer.deserialize_map(ObjectVisitor(self))
             }
         }
     };

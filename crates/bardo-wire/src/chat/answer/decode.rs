@@ -9,6 +9,7 @@ use bardo_types::model::Service;
 
 use crate::codec::DecodeContext;
 use crate::error_in_200::Extent;
+use crate::json::fill_from_str;
 use crate::kit::messages::malformed;
 
 use crate::chat::error::decode::of_value as fault_of;
@@ -38,7 +39,8 @@ pub fn decode_response(body: &[u8], context: &DecodeContext) -> Result<ChatRespo
 /// # Errors
 /// As [`decode_response`].
 pub fn decode_events(body: &[u8], context: &DecodeContext) -> Result<Vec<StreamEvent>, Fault> {
-    let chunk = read_chunk(body, context.target.service)?;
+    let mut chunk = Chunk::default();
+    read_chunk(body, context.target.service, &mut chunk)?;
     let mut answer = IncomingAnswer::default();
     let mut events = Vec::with_capacity(USUAL_EVENTS);
     answer.take(&chunk, true, context, &mut events)?;
@@ -50,15 +52,19 @@ pub fn decode_events(body: &[u8], context: &DecodeContext) -> Result<Vec<StreamE
     Ok(events)
 }
 
-/// Parses a body or an event; what tells of a failure is one.
-pub(in crate::chat) fn read_chunk(data: &[u8], service: Service) -> Result<Chunk<'_>, Fault> {
+/// Parses a body or an event into `chunk`; what tells of a failure is one.
+pub(in crate::chat) fn read_chunk<'a>(
+    data: &'a [u8],
+    service: Service,
+    chunk: &mut Chunk<'a>,
+) -> Result<(), Fault> {
     let text = std::str::from_utf8(data)
         .map_err(|_| malformed("the provider's answer is not UTF-8"))?
         .trim();
     if text.starts_with('[') {
         return Err(fault_of(text, service));
     }
-    let chunk: Chunk<'_> = serde_json::from_str(text)
+    fill_from_str(text, chunk)
         .map_err(|_| malformed("the provider's answer is not valid JSON of its protocol"))?;
     if let Some(error) = chunk.error {
         let fault = fault_of(error.get(), service);
@@ -74,7 +80,7 @@ pub(in crate::chat) fn read_chunk(data: &[u8], service: Service) -> Result<Chunk
     if chunk.object.get() == Some("error") || (!has_answer && tells_failure) {
         return Err(fault_of(text, service));
     }
-    Ok(chunk)
+    Ok(())
 }
 
 pub(in crate::chat) fn incomplete() -> Fault {

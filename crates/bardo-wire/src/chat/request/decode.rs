@@ -16,7 +16,7 @@ use crate::chat::place;
 use crate::chat::shapes::request::ChatBody;
 use crate::chat::tools::decode as tools;
 use crate::codec::{BadRequest, DecodedRequest};
-use crate::json::Str;
+use crate::json::{Str, fill_from_str};
 
 /// Members that are never passed on: the gateway's own hints, and names of endpoints and keys,
 /// which must not act (and a key must not travel).
@@ -36,8 +36,8 @@ pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
 /// As [`decode_request`].
 pub fn read_request(body: &[u8]) -> Result<DecodedRequest, BadRequest> {
     let text = utf8(body)?;
-    let wire: ChatBody<'_> =
-        serde_json::from_str(text).map_err(|error| place::refuse(text, &error))?;
+    let mut wire = ChatBody::default();
+    fill_from_str(text, &mut wire).map_err(|error| place::refuse(text, &error))?;
     let holds_unread_members = left_out::holds_unread_members(&wire);
     Ok(DecodedRequest {
         request: request(wire)?,
@@ -69,7 +69,7 @@ fn request(mut wire: ChatBody<'_>) -> Result<ChatRequest, BadRequest> {
             "`messages` is missing or empty; send at least one message",
         ));
     };
-    request.messages = messages::read(messages)?;
+    request.messages = messages::read(messages.into_vec())?;
     request.max_output_tokens = match wire.max_completion_tokens {
         Some(limit) => token_limit("max_completion_tokens", limit)?,
         None => match wire.max_tokens {

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::chat::usage::decode::Counts;
 use crate::error_in_200::{Extent, fault_in};
-use crate::json::{Few, Str, wire_object};
+use crate::json::{FilledList, Str, wire_object};
 
 wire_object! {
     /// A chunk of a stream, or a whole answer. Members beyond these are not looked at.
@@ -19,7 +19,7 @@ wire_object! {
         "object" => object: Loose<'a>,
         "created" => created: Option<&'a RawValue>,
         "service_tier" => service_tier: Loose<'a>,
-        "choices" => choices: Option<Few<WireChoice<'a>>>,
+        "choices" => choices: Option<FilledList<WireChoice<'a>>>,
         "usage" => usage: Option<&'a RawValue>,
         "error" => error: Option<&'a RawValue>,
         "cost" => cost: Option<&'a RawValue>,

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::json::{Str, wire_object};
+use crate::json::{FilledList, Str, wire_object};
 use crate::kit::openai::{ToolFunction, openai_body};
 use crate::kit::text_or_list::{Listed, TextOrList};
 
@@ -10,7 +10,7 @@ openai_body! {
     /// The body of `POST /v1/chat/completions`, with the extensions of the services that share
     /// the dialect.
     pub(in crate::chat) struct ChatBody<'a> {
-        "messages" => messages: Option<Vec<WireMessage<'a>>>,
+        "messages" => messages: Option<FilledList<WireMessage<'a>>>,
         "max_completion_tokens" => max_completion_tokens: Option<i64>,
         "logprobs" => logprobs: Option<bool>,
         "top_logprobs" => top_logprobs: Option<u8>,

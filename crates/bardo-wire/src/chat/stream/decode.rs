@@ -53,8 +53,9 @@ impl StreamDecoder for ChatDecoder {
             self.complete(out);
             return;
         }
-        let result = read_chunk(data, self.context.target.service)
-            .and_then(|chunk| self.answer.take(&chunk, false, &self.context, out));
+        let mut chunk = Chunk::default();
+        let result = read_chunk(data, self.context.target.service, &mut chunk)
+            .and_then(|()| self.answer.take(&chunk, false, &self.context, out));
         if let Err(fault) = result {
             // What was counted before the failure may be billed all the same.
             if self.answer.started
