@@ -25,7 +25,8 @@ pub(crate) struct CompleteAnswer {
     /// The answer in neutral form; `None` where no stage needs it, or a relayed answer could not be
     /// read.
     pub(crate) response: Option<ChatResponse>,
-    /// The events of an answer that is relayed and recorded; empty for others.
+    /// The events of a relayed answer that was read for a recording ([`Reading::Recorded`]); empty
+    /// otherwise.
     pub(crate) events: Vec<StreamEvent>,
     /// The usage that the provider reported.
     pub(crate) usage: Option<Usage>,

@@ -157,7 +157,8 @@ pub fn decode_response(
     }
 }
 
-/// Reads an upstream's whole answer as the events of a stream, without those of sound.
+/// Reads an upstream's whole answer as the events of a stream. Parts that have no events
+/// ([`ChatResponse::into_events`]) are left out.
 ///
 /// # Errors
 /// As [`decode_response`].

@@ -18,9 +18,9 @@ use crate::chat::usage::decode::read as read_usage;
 
 use machine::Machine;
 
-/// Events of an answer that is one text: its start, the text and its end, why it ended, its usage, and
-/// that it is over.
-const USUAL_EVENTS: usize = 6;
+/// Events of an answer that is one text: its start, the text, its usage, why it ended, and that it is
+/// over.
+const USUAL_EVENTS: usize = 5;
 
 /// Reads a whole answer.
 ///
