@@ -376,7 +376,7 @@ fn written_anew(
             .map(AnswerLift::new),
         schema: schema.cloned(),
         class: leg.effective_class(),
-        textual: textual::EventFilter::needed(&capabilities),
+        textual: textual::EventFilter::needed(capabilities),
         decode: DecodeContext {
             target,
             request: Arc::clone(&request),
