@@ -1,54 +1,54 @@
-//! A whole answer as the steps of a stream.
+//! A whole answer as the events of a stream.
 
 use crate::chat::{ChatResponse, Choice, Finish, Part, Reasoning, StreamEvent, ToolInput};
 
-/// Steps of an answer that is one text: its start, the text and its end, why it ended, its counts, and
+/// Events of an answer that is one text: its start, the text and its end, why it ended, its counts, and
 /// that it is over.
-const USUAL_STEPS: usize = 6;
+const USUAL_EVENTS: usize = 6;
 
 impl ChatResponse {
-    /// A whole answer as the steps of a stream: what [`Assembler`](crate::chat::Assembler) makes of
-    /// them is the answer again. Sound has no steps and is left out.
+    /// A whole answer as the events of a stream: what [`Assembler`](crate::chat::Assembler) makes of
+    /// them is the answer again. Sound has no events and is left out.
     #[must_use]
     pub fn into_events(self) -> Vec<StreamEvent> {
-        let mut steps = Vec::with_capacity(USUAL_STEPS);
-        steps.push(StreamEvent::Start {
+        let mut events = Vec::with_capacity(USUAL_EVENTS);
+        events.push(StreamEvent::Start {
             id: self.id,
             model: self.model,
             created: self.created,
             service_tier: self.service_tier,
         });
         for (index, choice) in (0..).zip(self.choices) {
-            of_choice(index, choice, &mut steps);
+            of_choice(index, choice, &mut events);
         }
-        steps.extend(self.usage.map(StreamEvent::Usage));
-        steps.push(StreamEvent::Done);
-        steps
+        events.extend(self.usage.map(StreamEvent::Usage));
+        events.push(StreamEvent::Done);
+        events
     }
 }
 
-fn of_choice(choice: u32, whole: Choice, steps: &mut Vec<StreamEvent>) {
+fn of_choice(choice: u32, whole: Choice, events: &mut Vec<StreamEvent>) {
     let mut call = 0;
     for part in whole.parts {
         match part {
-            Part::Reasoning(reasoning) => thought(choice, reasoning, steps),
+            Part::Reasoning(reasoning) => thought(choice, reasoning, events),
             Part::Text(text) => {
                 if !text.text.is_empty() {
                     let text = text.text;
-                    steps.push(StreamEvent::Text { choice, text });
+                    events.push(StreamEvent::Text { choice, text });
                 }
                 let citations = text.citations.into_iter();
-                steps.extend(citations.map(|citation| StreamEvent::Citation { choice, citation }));
+                events.extend(citations.map(|citation| StreamEvent::Citation { choice, citation }));
                 let opaque = text.opaque;
-                steps.push(StreamEvent::TextEnd { choice, opaque });
+                events.push(StreamEvent::TextEnd { choice, opaque });
             }
-            Part::Refusal(text) => steps.push(StreamEvent::Refusal { choice, text }),
+            Part::Refusal(text) => events.push(StreamEvent::Refusal { choice, text }),
             Part::ToolCall(one) => {
                 let (fragment, custom) = match one.input {
                     ToolInput::Json(json) => (json, false),
                     ToolInput::Text(text) => (text, true),
                 };
-                steps.push(StreamEvent::ToolStart {
+                events.push(StreamEvent::ToolStart {
                     choice,
                     call,
                     id: one.id,
@@ -56,15 +56,15 @@ fn of_choice(choice: u32, whole: Choice, steps: &mut Vec<StreamEvent>) {
                     custom,
                     opaque: one.opaque,
                 });
-                steps.push(StreamEvent::ToolInput {
+                events.push(StreamEvent::ToolInput {
                     choice,
                     call,
                     fragment,
                 });
-                steps.push(StreamEvent::ToolEnd { choice, call });
+                events.push(StreamEvent::ToolEnd { choice, call });
                 call += 1;
             }
-            Part::Server(block) => steps.push(StreamEvent::Server { choice, block }),
+            Part::Server(block) => events.push(StreamEvent::Server { choice, block }),
             Part::Image(_)
             | Part::Audio(_)
             | Part::Document(_)
@@ -73,8 +73,8 @@ fn of_choice(choice: u32, whole: Choice, steps: &mut Vec<StreamEvent>) {
         }
     }
     let logprobs = whole.logprobs;
-    steps.extend(logprobs.map(|raw| StreamEvent::Logprobs { choice, raw }));
-    steps.push(StreamEvent::Finish {
+    events.extend(logprobs.map(|raw| StreamEvent::Logprobs { choice, raw }));
+    events.push(StreamEvent::Finish {
         choice,
         reason: whole.finish.unwrap_or(Finish::Stop),
         stop_sequence: whole.stop_sequence,
@@ -82,16 +82,16 @@ fn of_choice(choice: u32, whole: Choice, steps: &mut Vec<StreamEvent>) {
     });
 }
 
-fn thought(choice: u32, reasoning: Reasoning, steps: &mut Vec<StreamEvent>) {
+fn thought(choice: u32, reasoning: Reasoning, events: &mut Vec<StreamEvent>) {
     if !reasoning.text.is_empty() {
-        steps.push(StreamEvent::Reasoning {
+        events.push(StreamEvent::Reasoning {
             choice,
             text: reasoning.text,
             summary: reasoning.summary,
         });
     }
     let opaque = reasoning.opaque;
-    steps.push(StreamEvent::ReasoningEnd { choice, opaque });
+    events.push(StreamEvent::ReasoningEnd { choice, opaque });
 }
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_steps_of_an_answer_make_the_answer_again() {
+    fn the_events_of_an_answer_make_the_answer_again() {
         let thinking = Reasoning {
             text: "Hm.".to_owned(),
             summary: true,
@@ -148,8 +148,8 @@ mod tests {
             }),
         };
         let mut assembler = Assembler::default();
-        for step in whole.clone().into_events() {
-            assembler.push(step);
+        for event in whole.clone().into_events() {
+            assembler.push(event);
         }
         assert_eq!(assembler.finish().expect("a whole stream"), whole);
     }
