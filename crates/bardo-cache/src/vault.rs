@@ -61,6 +61,9 @@ impl Vault {
         if entry.kind == AnswerKind::Market {
             sets.push(self.market_set(&entry.tenant, &entry.namespace));
         }
+        if let Some(digest) = &entry.tags.playbook {
+            sets.push(self.playbook_set(&entry.tenant, &entry.namespace, digest));
+        }
         for owner in [b"".as_slice(), tenant] {
             if entry.kind == AnswerKind::Market {
                 sets.push(self.digest(&[b"market", owner]));
@@ -84,6 +87,9 @@ impl Vault {
             }
             Flush::Market(_) => vec![self.digest(&[b"market", owner])],
             Flush::MarketIn(tenant, space) => vec![self.market_set(tenant, space)],
+            Flush::PlaybookIn(tenant, space, digest) => {
+                vec![self.playbook_set(tenant, space, digest)]
+            }
         }
     }
 
@@ -93,6 +99,11 @@ impl Vault {
 
     fn market_set(&self, tenant: &AccountId, space: &Namespace) -> String {
         self.digest(&[b"market in", tenant.as_str().as_bytes(), space.id()])
+    }
+
+    fn playbook_set(&self, tenant: &AccountId, space: &Namespace, digest: &str) -> String {
+        let tenant = tenant.as_str().as_bytes();
+        self.digest(&[b"playbook in", tenant, space.id(), digest.as_bytes()])
     }
 
     /// The order of a flush as a value, for other processes. `salt` comes from the system's random

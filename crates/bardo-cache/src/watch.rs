@@ -10,7 +10,6 @@ use bardo_types::ids::AccountId;
 use crate::generations::Generations;
 use crate::scope::Namespace;
 use crate::store::Flush;
-use crate::tags::CacheTag;
 use crate::ttl::MarketRegime;
 
 /// What one request says.
@@ -84,8 +83,7 @@ impl Watch {
             let place = (agent, Arc::from(subsystem));
             let before = last.playbooks.get(&place).cloned();
             if let Some(before) = before.filter(|before| before != playbook) {
-                let tag = CacheTag::Playbook(before);
-                changes.playbook = Some(Flush::Tag(Some(tenant.clone()), tag));
+                changes.playbook = Some(Flush::PlaybookIn(tenant.clone(), namespace, before));
             }
             last.playbooks.put(place, Arc::clone(playbook));
         }
@@ -130,14 +128,14 @@ mod tests {
             };
             watch.look(&request).playbook
         };
-        let tag = |digest: &str| {
-            let tag = CacheTag::Playbook(digest.into());
-            Some(Flush::Tag(Some(tenant.clone()), tag))
+        let removal = |digest: &str| {
+            let digest = Arc::from(digest);
+            Some(Flush::PlaybookIn(tenant.clone(), one, digest))
         };
         assert_eq!(playbook("risk", "1"), None);
         assert_eq!(playbook("dream_rem", "2"), None);
         assert_eq!(playbook("risk", "1"), None);
-        assert_eq!(playbook("risk", "3"), tag("1"));
+        assert_eq!(playbook("risk", "3"), removal("1"));
         assert_eq!(playbook("dream_rem", "2"), None);
         let silent = WatchedRequest {
             tenant: &tenant,

@@ -33,8 +33,8 @@ impl Default for EpochEvents {
 pub(crate) struct CacheKey<'a> {
     /// The first part of the key, as the owner chose it.
     pub(crate) prefix: &'a str,
-    /// The account that the request is made for.
-    pub(crate) account: &'a str,
+    /// Those whose prompts are cached together: an account or a delegation.
+    pub(crate) prompts_of: &'a str,
     /// The agent and its part, as the profile names them.
     pub(crate) name: &'a str,
     /// The session, phase and cycle of the agent: its session epoch. A new one makes a new key.
@@ -59,7 +59,7 @@ impl CacheKey<'_> {
         let cycle = hints.and_then(|hints| hints.cycle);
         let cycle = cycle.filter(|_| self.epoch.cycle);
         for part in [
-            self.account,
+            self.prompts_of,
             self.name,
             session.unwrap_or_default(),
             phase.map_or("", |phase| phase.as_str()),
@@ -88,10 +88,10 @@ mod tests {
     use super::*;
     use bardo_types::phase::Phase;
 
-    fn key(account: &str, name: &str, hints: &RouteHints, secret: &str) -> String {
+    fn key(prompts_of: &str, name: &str, hints: &RouteHints, secret: &str) -> String {
         let key = CacheKey {
             prefix: "golem",
-            account,
+            prompts_of,
             name,
             hints: Some(hints),
             epoch: EpochEvents::default(),
@@ -143,7 +143,7 @@ mod tests {
         let key = |phase, cycle, epoch| {
             let key = CacheKey {
                 prefix: "golem",
-                account: "a",
+                prompts_of: "a",
                 name: "golem-g1-dream_rem",
                 hints: Some(&hints(phase, cycle)),
                 epoch,
@@ -170,7 +170,7 @@ mod tests {
     fn without_a_secret_there_is_no_key() {
         let key = CacheKey {
             prefix: "golem",
-            account: "a",
+            prompts_of: "a",
             name: "golem-g1-risk",
             hints: None,
             epoch: EpochEvents::default(),

@@ -4,7 +4,7 @@
 use bardo_access::{CachePermission, KeyTier};
 use bardo_cache::key::{KeySource, Steering, key_of};
 use bardo_cache::policy::{CacheCandidate, Never, Wish, may_use};
-use bardo_cache::scope::{CacheCaller, Scope};
+use bardo_cache::scope::{CacheCaller, Closed, Namespace, Scope};
 use bardo_cache::tags::Tags;
 use bardo_cache::ttl::AnswerKind;
 use bardo_profile::{Sources, wanted};
@@ -57,24 +57,7 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
     if body.holds_unread_members(memory) {
         return Err(CacheSkip::Never(Never::Unread));
     }
-    let agent = hints.golem_id.as_deref().unwrap_or_default();
-    // Whoever spends by a delegation may learn nothing of what the account asks. An id has no slash.
-    let delegation = call.principal().delegation();
-    let delegate = delegation.map(|name| format!("{name}/{agent}"));
-    let caller = CacheCaller {
-        tenant: &call.principal().account,
-        agent: Some(agent),
-        clade: delegate.as_deref(),
-        shares_publicly: false,
-    };
-    let scope = match (class, &delegate) {
-        (_, Some(_)) => Scope::Clade,
-        (SecurityClass::Standard, None) => policy.scope,
-        (_, None) => Scope::Agent,
-    };
-    let namespace = caller
-        .namespace(scope, class)
-        .map_err(|_| CacheSkip::Scope)?;
+    let namespace = namespace_of(call, class).map_err(|_| CacheSkip::Scope)?;
     let tags = Tags::of(&request, hints.domain.as_deref());
     let key = key_of(&KeySource {
         request: &request,
@@ -99,6 +82,31 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         flushes: 0,
         heard: None,
     })
+}
+
+/// The partition in which a caller shares answers to requests of a class.
+///
+/// # Errors
+/// Where it may share none.
+pub(crate) fn namespace_of(call: &Call, class: SecurityClass) -> Result<Namespace, Closed> {
+    let hints = call.hints().route.as_deref();
+    let agent = hints.and_then(|hints| hints.golem_id.as_deref());
+    let agent = agent.unwrap_or_default();
+    // Whoever spends by a delegation may learn nothing of what the account asks. An id has no slash.
+    let delegation = call.principal().delegation();
+    let delegate = delegation.map(|name| format!("{name}/{agent}"));
+    let caller = CacheCaller {
+        tenant: &call.principal().account,
+        agent: Some(agent),
+        clade: delegate.as_deref(),
+        shares_publicly: false,
+    };
+    let scope = match (class, &delegate) {
+        (_, Some(_)) => Scope::Clade,
+        (SecurityClass::Standard, None) => call.snapshot().cache.scope,
+        (_, None) => Scope::Agent,
+    };
+    caller.namespace(scope, class)
 }
 
 /// Demand of a request on the cache: its own hint, or else the scope of its key.

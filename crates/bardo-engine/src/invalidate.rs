@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bardo_cache::second::Loss;
 use bardo_cache::store::Flush;
-use bardo_cache::tags::CacheTag;
 use bardo_cache::ttl::MarketRegime;
 use bardo_cache::watch::{Changes, WatchedRequest};
 use bardo_types::ids::AccountId;
@@ -59,12 +58,7 @@ impl Engine {
     fn forget(&self, flush: &Flush, cause: FlushCause) -> u64 {
         self.cache.invalidations().note(flush, cause);
         let removed = self.cache.store().flush_by_tenant(flush);
-        // What agents are told changes with their playbook and with the regime, not with a pool.
-        let is_of_state =
-            matches!(flush, Flush::Tag(_, tag) if !matches!(tag, CacheTag::Playbook(_)));
-        if !is_of_state {
-            self.drop_stored_prefixes(flush.tenant());
-        }
+        self.drop_stored_prefixes(flush);
         // An account that ordered it is told in any case.
         let named = flush
             .tenant()

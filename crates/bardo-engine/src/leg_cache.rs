@@ -40,15 +40,15 @@ impl Engine {
         let sets_marks = caps.cache_marks && (by_profile || translated);
         let chosen = routed.is_some_and(|routed| routed.automatic);
         let hints = call.hints().route.as_deref();
-        let account = call.principal().account.as_str();
-        let session = session_id(account, call.hints().session.as_deref()).filter(|_| chosen);
+        let prompts_of = call.principal().prompts_of();
+        let session = session_id(&prompts_of, call.hints().session.as_deref()).filter(|_| chosen);
         let stores =
             call.snapshot().setup.stored_prefixes.is_some() && endpoint.service == Service::Google;
         if !sets_marks && session.is_none() && !stores {
             return None;
         }
         let request = call.request_body().neutral(&self.memory)?;
-        let prompt = PromptDigest::of(account, hints, request);
+        let prompt = PromptDigest::of(&prompts_of, hints, request);
         let marks = (sets_marks && !is_marked(request))
             .then(|| {
                 let keeps = translated && may_be_kept(routed);

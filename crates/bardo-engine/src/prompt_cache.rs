@@ -197,9 +197,9 @@ fn is_near(first: &RoutedCandidate, other: &RoutedCandidate) -> bool {
         && other.degraded.len() <= first.degraded.len()
 }
 
-/// Digest of a tenant and its session; `None` where no session is named.
-pub(crate) fn session_id(account: &str, session: Option<&str>) -> Option<PrefixId> {
-    Some(Digest::default().text(account).text(session?).done())
+/// Digest of an account or delegation and its session; `None` where no session is named.
+pub(crate) fn session_id(prompts_of: &str, session: Option<&str>) -> Option<PrefixId> {
+    Some(Digest::default().text(prompts_of).text(session?).done())
 }
 
 /// Digest of texts, each for itself.
@@ -214,20 +214,20 @@ pub(crate) fn texts_id(texts: &[&str]) -> PrefixId {
 /// The digests of session and prefix by which a session finds its warm backend; `None` where no
 /// session is named.
 pub(crate) fn warm_key(
-    account: &str,
+    prompts_of: &str,
     session: Option<&str>,
     hints: Option<&RouteHints>,
     request: &ChatRequest,
 ) -> Option<(PrefixId, PrefixId)> {
-    let session = session_id(account, session)?;
-    Some((session, PromptDigest::of(account, hints, request).stable))
+    let session = session_id(prompts_of, session)?;
+    Some((session, PromptDigest::of(prompts_of, hints, request).stable))
 }
 
 /// The digests of one prompt, apart from any backend.
 pub(crate) struct PromptDigest<'a> {
     /// The request that the digests are of.
     pub(crate) request: &'a ChatRequest,
-    /// Of tenant and agent.
+    /// Of account or delegation, and agent.
     pub(crate) pool: PrefixId,
     /// Of tools and system prompt.
     pub(crate) stable: PrefixId,
@@ -236,11 +236,15 @@ pub(crate) struct PromptDigest<'a> {
 }
 
 impl<'a> PromptDigest<'a> {
-    /// Digests of a request of an account.
-    pub(crate) fn of(account: &str, hints: Option<&RouteHints>, request: &'a ChatRequest) -> Self {
+    /// Digests of a request of an account or delegation.
+    pub(crate) fn of(
+        prompts_of: &str,
+        hints: Option<&RouteHints>,
+        request: &'a ChatRequest,
+    ) -> Self {
         let agent = hints.and_then(|hints| hints.golem_id.as_deref());
         let pool = Digest::default()
-            .text(account)
+            .text(prompts_of)
             .text(agent.unwrap_or_default())
             .done();
         Self {

@@ -1,5 +1,6 @@
 //! A request as the edge hands it over, with its caller and payer.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bardo_access::PayerTerms;
@@ -71,6 +72,17 @@ impl Principal {
         match &self.payer {
             Payer::Owner => None,
             Payer::Prepaid(terms) => terms.delegated.as_ref().map(|one| &one.counted_as),
+        }
+    }
+
+    /// Whose prompts a cache of a provider may serve together: the account, or the delegation alone,
+    /// since whoever spends by it may learn nothing of what the account asks.
+    pub(crate) fn prompts_of(&self) -> Cow<'_, str> {
+        let account = self.account.as_str();
+        match self.delegation() {
+            None => Cow::Borrowed(account),
+            // The id of an account has no slash.
+            Some(name) => Cow::Owned(format!("{account}/{name}")),
         }
     }
 

@@ -303,7 +303,7 @@ impl Engine {
     /// and little is lost.
     fn affinity(&self, question: &Question<'_>, route: &mut Route) -> Option<String> {
         let request = question.request.filter(|_| route.automatic)?;
-        let account = question.principal.account.as_str();
+        let prompts_of = question.principal.prompts_of();
         let health = EngineHealthView {
             engine: self,
             snapshot: question.snapshot,
@@ -311,7 +311,7 @@ impl Engine {
         };
         let name = |candidate: &Candidate| question.snapshot.endpoint(candidate).name.clone();
         self.prompt_caches.prefer_warm(
-            warm_key(account, question.session, question.hints, request),
+            warm_key(&prompts_of, question.session, question.hints, request),
             &mut route.choices,
             name,
             |candidate| health.observe(candidate).state,
@@ -329,7 +329,7 @@ fn finish(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&Inference
     wanted.profile.prompt_cache_key = match named {
         Some(name) if name.starts_with(CACHE_KEY_PREFIX) => CacheKey {
             prefix: &setup.cache_key_prefix,
-            account: question.principal.account.as_str(),
+            prompts_of: &question.principal.prompts_of(),
             name: &name,
             hints: question.hints,
             epoch: setup.epoch_events,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_cache::prefix::PrefixId;
+use bardo_cache::store::Flush;
 use bardo_providers::Endpoint;
 use bardo_providers::transport::{SendError, Transport};
 use bardo_types::fault::FaultClass;
-use bardo_types::ids::AccountId;
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
 use bardo_wire::table;
@@ -205,9 +205,9 @@ impl Engine {
         tell(&self.services, stored, "lost", (0, None, MicroUsd::ZERO));
     }
 
-    /// Deletes the stored prefixes of an account, or of all, without being waited for.
-    pub(crate) fn drop_stored_prefixes(&self, account: Option<&AccountId>) {
-        let taken = self.prompt_caches.stored.take(account);
+    /// Deletes the stored prefixes that a flush means, without being waited for.
+    pub(crate) fn drop_stored_prefixes(&self, flush: &Flush) {
+        let taken = self.prompt_caches.stored.take(flush);
         if taken.is_empty() {
             return;
         }
@@ -227,7 +227,7 @@ impl Engine {
     pub fn delete_stored_prefixes(&self) -> EngineFuture<'_, usize> {
         Box::pin(async move {
             self.prompt_caches.stored.stop();
-            let taken = self.prompt_caches.stored.take(None);
+            let taken = self.prompt_caches.stored.take(&Flush::All);
             let deleting = async {
                 for stored in &taken {
                     delete(&self.transport, &self.services, stored).await;

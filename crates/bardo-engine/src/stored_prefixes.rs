@@ -6,6 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bardo_cache::prefix::{
     KeepaliveLimits, Millis, PrefixId, StorageCase, StorageStep, StoredTable,
 };
+use bardo_cache::scope::Namespace;
+use bardo_cache::store::Flush;
+use bardo_cache::tags::CacheTag;
 use bardo_providers::Endpoint;
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
@@ -24,6 +27,8 @@ pub(crate) struct StoredPrefix {
     pub(crate) account: AccountId,
     /// The agent whose prefix it is; `None` where it has no name.
     pub(crate) agent: Option<Arc<str>>,
+    /// Partition of the stored answers to its prompts; `None` where its caller shares none.
+    pub(crate) namespace: Option<Namespace>,
     /// Id of the model.
     pub(crate) model: Arc<str>,
     /// Tokens, as the provider counted them.
@@ -33,6 +38,28 @@ pub(crate) struct StoredPrefix {
 impl PartialEq for StoredPrefix {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.endpoint.name == other.endpoint.name
+    }
+}
+
+impl StoredPrefix {
+    /// Whether a flush means its prompt. What agents are told changes with their playbook and with
+    /// the regime, not with a token or a pool.
+    fn is_dropped_by(&self, flush: &Flush) -> bool {
+        let is_own = flush.tenant().is_none_or(|name| self.account == *name);
+        is_own
+            && match flush {
+                Flush::All | Flush::Tenant(_) | Flush::Market(_) => true,
+                Flush::Tag(_, tag) => matches!(tag, CacheTag::Playbook(_)),
+                Flush::Namespace(_, space)
+                | Flush::MarketIn(_, space)
+                | Flush::PlaybookIn(_, space, _) => self.is_in(space),
+            }
+    }
+
+    /// Whether its prompts belong to a partition: that of its answers, or its agent's.
+    fn is_in(&self, space: &Namespace) -> bool {
+        let agent = self.agent.as_deref().unwrap_or_default();
+        self.namespace.as_ref() == Some(space) || Namespace::agent(&self.account, agent) == *space
     }
 }
 
@@ -125,10 +152,10 @@ impl StoredPrefixes {
         self.table().read_without(id, tokens);
     }
 
-    /// Forgets the stored prefixes of an account, or of all, to be deleted at their providers.
-    pub(crate) fn take(&self, account: Option<&AccountId>) -> Vec<StoredPrefix> {
-        let is_meant = |one: &StoredPrefix| account.is_none_or(|account| one.account == *account);
-        self.table().take(is_meant)
+    /// Forgets the stored prefixes whose prompts a flush removes answers of, to be deleted at their
+    /// providers.
+    pub(crate) fn take(&self, flush: &Flush) -> Vec<StoredPrefix> {
+        self.table().take(|one| one.is_dropped_by(flush))
     }
 
     /// Stores nothing more. What is stored may still be used.

@@ -14,6 +14,7 @@ use bardo_types::chat::{ChatRequest, Message, Role, Text};
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::model::{Dialect, Price, Service};
 use bardo_types::money::MicroUsd;
+use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::STORED_PREFIX_ACCOUNT;
 use bardo_types::usage::Usage;
 use bardo_wire::json::scan;
@@ -24,6 +25,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::cache_policy::StoredPrefixPolicy;
+use crate::caching::namespace_of;
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -399,20 +401,13 @@ fn prefix_of(call: &Call, shaped: &Shaped) -> Option<Prefix> {
     if own.is_empty() {
         return None;
     }
-    let account = &call.principal().account;
     let agent = call.hints().route.as_deref();
     let agent = agent.and_then(|hints| hints.golem_id.as_deref());
     let [system, tools, config] = held.map(Option::unwrap_or_default);
-    let place = [
-        account.as_str(),
+    let id = texts_id(&[
+        &call.principal().prompts_of(),
         agent.unwrap_or_default(),
         &shaped.endpoint.name,
-    ];
-    let [account_id, agent_id, backend] = place;
-    let id = texts_id(&[
-        account_id,
-        agent_id,
-        backend,
         &entry.upstream_id,
         system,
         tools,
@@ -438,8 +433,9 @@ fn prefix_of(call: &Call, shaped: &Shaped) -> Option<Prefix> {
         stored: StoredPrefix {
             name: "".into(),
             endpoint: Arc::clone(&shaped.endpoint),
-            account: account.clone(),
+            account: call.principal().account.clone(),
             agent: agent.map(Arc::from),
+            namespace: namespace_of(call, SecurityClass::Standard).ok(),
             model: entry.id.as_str().into(),
             tokens,
         },

@@ -13,6 +13,7 @@ const NAMESPACE: u8 = 2;
 const TAG: u8 = 3;
 const MARKET: u8 = 4;
 const MARKET_IN: u8 = 5;
+const PLAYBOOK_IN: u8 = 6;
 
 /// Writes a flush as bytes.
 #[must_use]
@@ -25,13 +26,15 @@ pub fn write_flush(flush: &Flush) -> Vec<u8> {
         Flush::Tag(..) => TAG,
         Flush::Market(_) => MARKET,
         Flush::MarketIn(..) => MARKET_IN,
+        Flush::PlaybookIn(..) => PLAYBOOK_IN,
     });
     out.option(flush.tenant(), |out, tenant| out.text(tenant.as_str()));
     match flush {
         Flush::All | Flush::Tenant(_) | Flush::Market(_) => {}
-        Flush::Namespace(_, space) | Flush::MarketIn(_, space) => {
-            out.text(space.scope().as_str());
-            out.bytes(space.id());
+        Flush::Namespace(_, space) | Flush::MarketIn(_, space) => write_space(&mut out, space),
+        Flush::PlaybookIn(_, space, digest) => {
+            write_space(&mut out, space);
+            out.text(digest);
         }
         Flush::Tag(_, tag) => {
             let (kind, name) = match tag {
@@ -63,6 +66,10 @@ pub fn read_flush(bytes: &[u8]) -> Result<Flush, Corrupt> {
         (TENANT, Some(tenant)) => Flush::Tenant(tenant),
         (NAMESPACE, Some(tenant)) => Flush::Namespace(tenant, space(&mut from)?),
         (MARKET_IN, Some(tenant)) => Flush::MarketIn(tenant, space(&mut from)?),
+        (PLAYBOOK_IN, Some(tenant)) => {
+            let space = space(&mut from)?;
+            Flush::PlaybookIn(tenant, space, from.text()?.into())
+        }
         (MARKET, tenant) => Flush::Market(tenant),
         (TAG, tenant) => {
             let kind = from.byte()?;
@@ -82,6 +89,11 @@ pub fn read_flush(bytes: &[u8]) -> Result<Flush, Corrupt> {
         true => Ok(flush),
         false => Err(Corrupt),
     }
+}
+
+fn write_space(out: &mut ByteWriter, space: &Namespace) {
+    out.text(space.scope().as_str());
+    out.bytes(space.id());
 }
 
 fn space(from: &mut ByteReader<'_>) -> Result<Namespace, Corrupt> {
@@ -113,7 +125,8 @@ mod tests {
             Flush::Tag(None, tag(CacheTag::Playbook)),
             Flush::Market(None),
             Flush::Market(Some(tenant.clone())),
-            Flush::MarketIn(tenant, space),
+            Flush::MarketIn(tenant.clone(), space),
+            Flush::PlaybookIn(tenant, space, "0xAbc".into()),
         ];
         for flush in all {
             let bytes = write_flush(&flush);

@@ -30,6 +30,9 @@ pub enum Flush {
     Market(Option<AccountId>),
     /// Those of them in one namespace that a tenant paid for.
     MarketIn(AccountId, Namespace),
+    /// The entries of one namespace that a tenant paid for and whose prompt has the playbook of this
+    /// digest.
+    PlaybookIn(AccountId, Namespace, Arc<str>),
 }
 
 /// What decides whether a flush reaches an answer.
@@ -64,9 +67,10 @@ impl Flush {
     pub const fn tenant(&self) -> Option<&AccountId> {
         match self {
             Self::All => None,
-            Self::Tenant(tenant) | Self::Namespace(tenant, _) | Self::MarketIn(tenant, _) => {
-                Some(tenant)
-            }
+            Self::Tenant(tenant)
+            | Self::Namespace(tenant, _)
+            | Self::MarketIn(tenant, _)
+            | Self::PlaybookIn(tenant, ..) => Some(tenant),
             Self::Tag(tenant, _) | Self::Market(tenant) => tenant.as_ref(),
         }
     }
@@ -90,6 +94,9 @@ impl Flush {
             }
             Self::Market(_) => is_market,
             Self::MarketIn(_, space) => is_market && space == answer.namespace,
+            Self::PlaybookIn(_, space, digest) => {
+                space == answer.namespace && answer.tags.playbook.as_ref() == Some(digest)
+            }
         }
     }
 }
@@ -254,18 +261,25 @@ impl EntryIndex {
             }
             Flush::MarketIn(name, space) => {
                 let market = self.hasher.hash_one(AnswerKind::Market);
-                let space = self.hasher.hash_one(space);
-                named(name)
-                    .flat_map(|tenant| {
-                        let of_market = tenant.groups.get(&market);
-                        let of_space = tenant.groups.get(&space);
-                        let both = of_market.zip(of_space).into_iter();
-                        both.flat_map(|(market, space)| market.intersection(space))
-                            .filter_map(|age| tenant.by_age.get(age).copied())
-                    })
-                    .collect()
+                self.grouped_in(name, market, space)
+            }
+            Flush::PlaybookIn(name, space, digest) => {
+                let tag = CacheTag::Playbook(Arc::clone(digest)).normal();
+                self.grouped_in(name, self.hasher.hash_one(tag), space)
             }
         }
+    }
+
+    /// Keys of a tenant's entries in one namespace that are of a group too.
+    fn grouped_in(&self, name: &AccountId, group: u64, space: &Namespace) -> Vec<Key> {
+        let Some(tenant) = self.tenants.get(name) else {
+            return Vec::new();
+        };
+        let space = tenant.groups.get(&self.hasher.hash_one(space));
+        let both = tenant.groups.get(&group).zip(space).into_iter();
+        both.flat_map(|(group, space)| group.intersection(space))
+            .filter_map(|age| tenant.by_age.get(age).copied())
+            .collect()
     }
 
     fn grouped(&self, name: Option<&AccountId>, group: u64) -> Vec<Key> {

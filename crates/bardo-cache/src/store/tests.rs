@@ -381,6 +381,18 @@ fn a_flush_removes_what_it_names_and_nothing_else() {
     );
     flushed(&Flush::Market(None), &[1, 3]);
     flushed(&Flush::Market(a()), &[1, 2, 3]);
+    let [whole, agent] = [
+        Namespace::tenant(&account("a")),
+        Namespace::agent(&account("a"), "g"),
+    ];
+    flushed(&Flush::MarketIn(account("a"), whole), &[1, 2, 3]);
+    flushed(&Flush::MarketIn(account("a"), agent), &[0, 1, 2, 3]);
+    let playbook =
+        |name, space, digest: &str| Flush::PlaybookIn(account(name), space, digest.into());
+    flushed(&playbook("a", whole, "p1"), &[2, 3]);
+    flushed(&playbook("a", agent, "p1"), &[0, 1, 2, 3]);
+    flushed(&playbook("a", whole, "p2"), &[0, 1, 2, 3]);
+    flushed(&playbook("c", whole, "p1"), &[0, 1, 2, 3]);
 }
 
 #[test]

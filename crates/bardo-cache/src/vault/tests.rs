@@ -114,10 +114,14 @@ fn every_flush_finds_the_entries_that_it_names() {
             .iter()
             .any(|set| sets.contains(set))
     };
-    let market = entry("a", AnswerKind::Market, &["ETH"]);
+    let mut market = entry("a", AnswerKind::Market, &["ETH"]);
+    market.tags.playbook = Some("p1".into());
     let many = entry("a", AnswerKind::Static, &[crate::tags::ANY]);
     let a = AccountId::parse("a").unwrap();
     let b = AccountId::parse("b").unwrap();
+    let playbook = |agent, digest: &str| {
+        Flush::PlaybookIn(a.clone(), Namespace::agent(&a, agent), digest.into())
+    };
     let token = |name: &str| CacheTag::Token(name.into());
     for (flush, of_market, of_many) in [
         (Flush::All, true, true),
@@ -148,8 +152,11 @@ fn every_flush_finds_the_entries_that_it_names() {
             true,
         ),
         (Flush::Tag(None, CacheTag::Pool("eth".into())), false, false),
+        (playbook("g", "p1"), true, false),
+        (playbook("g", "p2"), false, false),
+        (playbook("h", "p1"), false, false),
         (Flush::Market(None), true, false),
-        (Flush::Market(Some(a)), true, false),
+        (Flush::Market(Some(a.clone())), true, false),
         (Flush::Market(Some(b)), false, false),
     ] {
         assert_eq!(found(&market, &flush), of_market, "{flush:?}");

@@ -1,8 +1,11 @@
 //! Marks for the prompt caches of providers: which are set, and what comes of them.
 
+use bardo_access::{DelegatedSpending, PayerTerms};
+use bardo_engine::Received;
 use bardo_ledger::{Dimension, ReceiptFilter, Receipts as _, SumQuery};
+use bardo_types::ids::KeyId;
 use bardo_types::model::{Dialect, Price};
-use bardo_types::money::PricePerMillion;
+use bardo_types::money::{MicroUsd, PricePerMillion};
 use serde_json::{Value, json};
 
 use crate::purse::{PRICE, Purse};
@@ -147,4 +150,31 @@ async fn a_first_write_is_recorded_as_a_premium_and_the_reads_after_it_as_a_savi
         .map(|row| row.sums.prompt_cache.saved.get())
         .collect();
     assert_eq!(sums, [premium, gain]);
+}
+
+#[tokio::test]
+async fn who_spends_by_a_delegation_sees_nothing_of_the_prompts_of_the_account() {
+    let mut purse = Purse::priced("1000", false, Some(CACHED)).await;
+    for text in ["One", "Two"] {
+        purse.ask(Dialect::Chat, &long(text)).await.unwrap();
+    }
+    let reason = |purse: &Purse| {
+        let received = Received {
+            principal: purse.principal(),
+            ..purse.bench.received_request(Dialect::Chat, &long("Three"))
+        };
+        let explained = purse.bench.engine.explain(received);
+        let cache = explained.expect("it is well formed").prompt_cache;
+        cache.reason.expect("a decision")
+    };
+    let seen = "of 2 calls, 2 came back";
+    assert!(reason(&purse).contains(seen), "{}", reason(&purse));
+    purse.terms = Some(PayerTerms {
+        delegated: Some(DelegatedSpending {
+            counted_as: KeyId::parse("0x1:0x2").expect("an id"),
+            most: MicroUsd::new(1_000_000_000),
+        }),
+        ..PayerTerms::of_key(&purse.key)
+    });
+    assert!(!reason(&purse).contains(seen), "{}", reason(&purse));
 }

@@ -26,6 +26,7 @@ use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use crate::caching;
 use crate::prompt_cache::CACHED;
 use crate::world::{Call, prompt, read, received, world};
 
@@ -113,6 +114,7 @@ impl Day {
         };
         let mut world = world(address, false, Some(CACHED));
         world.setup.stored_prefixes = policy;
+        world.cache = caching::policy();
         let transport = Transport::new(Duration::from_secs(5));
         let engine = Arc::new(Engine::new(world, transport, services).in_simulated_time());
         engine.start_settler(&tokio::runtime::Handle::current());
@@ -131,7 +133,7 @@ impl Day {
     async fn call(&self, account: &str, stream: bool, bardo: Value) -> String {
         let mut body = prompt(Dialect::Chat, MODEL, "Beat");
         // Gemini's own cache would read the prompt of another account.
-        let own = if account == "two" {
+        let own = if account == "two" || bardo["golem_id"] == "two" {
             "You are two. "
         } else {
             ""
@@ -408,6 +410,26 @@ async fn a_flush_deletes_the_stored_prefixes_of_its_account_alone() {
         (told[2].account.as_str(), told[2].result),
         ("one", "deleted")
     );
+    assert_eq!(day.stored().await.len(), 1);
+    assert_eq!(day.engine.prefixes_stored(), 1);
+}
+
+#[tokio::test]
+async fn an_agent_whose_regime_changes_loses_its_own_stored_prefixes_alone() {
+    let day = Day::start(Some(policy()));
+    let ask = async |agent: &str, regime: &str| {
+        let hints = json!({ "golem_id": agent, "regime": regime, "cache": "no-cache" });
+        day.call("agent", false, hints).await
+    };
+    for beat in 0..5 {
+        day.forward(if beat > 0 { GAP } else { 0 });
+        ask("one", "calm").await;
+        ask("two", "calm").await;
+    }
+    assert_eq!(day.results(2).await, ["created", "created"]);
+    day.forward(GAP);
+    ask("one", "crisis").await;
+    assert_eq!(day.results(3).await[2], "deleted");
     assert_eq!(day.stored().await.len(), 1);
     assert_eq!(day.engine.prefixes_stored(), 1);
 }
