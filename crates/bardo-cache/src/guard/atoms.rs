@@ -3,6 +3,8 @@
 mod builder;
 mod word;
 
+pub(super) use word::is_past;
+
 use super::frame::Asking;
 use super::scan::{Token, TokenKind};
 use super::tables::TABLES;

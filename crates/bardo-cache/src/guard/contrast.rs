@@ -10,6 +10,8 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("here", "there"),
     // "Is there a doctor" is not "is the doctor there".
     ("there is", "there"),
+    // "Is it safe not to renew" is not "is it not safe to renew".
+    ("not to", "not"),
     // Who is able to upload may not be allowed to. "Can" is either.
     ("able", "allowed"),
 ];
@@ -58,6 +60,9 @@ fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
         "there's" => "there is",
         "there" if exists(tokens, at) => "there is",
         "there" if !greets(tokens, at) => "there",
+        "not" if tokens.get(at + 1).is_some_and(|next| next.is_word("to")) => "not to",
+        "not" => "not",
+        word if word.ends_with("n't") => "not",
         "able" => "able",
         "allowed" | "permitted" => "allowed",
         _ => return None,

@@ -337,9 +337,6 @@ impl SentenceFrame {
             | Asking::HowOften => &[],
         };
         self.modals.retain(|modal| !eased.contains(modal));
-        if self.ask == Asking::How {
-            self.others.retain(|person| *person != "they");
-        }
         self.modals.sort_unstable();
     }
 }

@@ -75,6 +75,8 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
                 && after.trim_start().starts_with(|c: char| c.is_ascii_digit());
             if signs {
                 found.push(Token::new(TokenKind::Symbol, "-"));
+            } else if is_nullable(&rest[..end], after) {
+                found.push(Token::new(TokenKind::Code, &rest[..end]));
             } else {
                 chunk(&rest[..end], case, &mut found);
             }
@@ -87,6 +89,13 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
         }
     }
     found
+}
+
+/// "An int? field": a type that may be null, where the sentence goes on.
+fn is_nullable(chunk: &str, after: &str) -> bool {
+    let goes_on = after.trim_start().starts_with(char::is_lowercase);
+    let kind = chunk.strip_suffix('?').map(str::to_lowercase);
+    goes_on && kind.is_some_and(|kind| TABLES.types.contains(kind.as_str()))
 }
 
 fn closing(open: char) -> Option<char> {
@@ -119,7 +128,12 @@ fn quoted(inner: &str, is_code: bool, found: &mut Vec<Token>) {
     let text = inner.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.chars().all(char::is_alphabetic) {
         if text.chars().all(char::is_lowercase) || !is_code {
-            found.push(Token::word(text.to_lowercase()));
+            let mut word = text.to_lowercase();
+            // The word itself is meant: "how do you use 'affect'" is not about an effect.
+            if TABLES.canonical(&word) != TABLES.base(&word) {
+                word.push('^');
+            }
+            found.push(Token::word(word));
         } else {
             found.push(Token::new(TokenKind::Code, text));
         }

@@ -101,7 +101,7 @@ impl Tables {
     fn bare(&self, stem: &str) -> String {
         let bytes = stem.as_bytes();
         let doubled = match bytes {
-            [.., one, two] => one == two && !matches!(one, b's' | b'e' | b'o'),
+            [.., one, two] => one == two && !matches!(one, b's' | b'e' | b'i' | b'o'),
             _ => false,
         };
         if bytes.len() > 3 && !self.is_whole(stem) && (bytes.ends_with(b"e") || doubled) {

@@ -133,6 +133,10 @@ pub(super) struct Tables {
     pub(super) spellings: HashMap<u8, Vec<(&'static str, &'static str)>>,
     /// Verbs whose particle can stand behind their object.
     pub(super) separable: HashSet<&'static str>,
+    /// Verbs whose past is written as their base form: "set".
+    pub(super) unchanged: HashSet<&'static str>,
+    /// Types of programming languages.
+    pub(super) types: HashSet<&'static str>,
     /// Unit of a number by its names.
     pub(super) units: HashMap<&'static str, &'static str>,
     /// Prepositions and the role of what follows them.

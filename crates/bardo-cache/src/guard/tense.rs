@@ -101,7 +101,20 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &[Atom]) {
     // "What is the number of users I added" counts what was added.
     let counted = frame.ask == Asking::HowMany && !frame.persons.is_empty();
     if (!frame.present || counted) && frame.modals.is_empty() {
-        frame.past |= atoms.iter().any(|atom| atom.past);
+        frame.past |= atoms.iter().any(|atom| atom.past) || tells_unmarked_past(frame, atoms);
+    }
+}
+
+/// "Who set the record" and "how many people used it": "who sets" and "people use it" are the present.
+fn tells_unmarked_past(frame: &SentenceFrame, atoms: &[Atom]) -> bool {
+    let used = |atom: &Atom| atom.shown == "used" && !atom.after_be && !atom.passive;
+    let unchanged = |atom: &Atom| TABLES.unchanged.contains(atom.shown.as_str());
+    match frame.ask {
+        Asking::Who => atoms
+            .first()
+            .is_some_and(|atom| unchanged(atom) || used(atom)),
+        Asking::HowMany => !frame.present && atoms.iter().any(used),
+        _ => false,
     }
 }
 

@@ -12,6 +12,7 @@ mod guard_clauses;
 mod guard_contrast;
 mod guard_event;
 mod guard_frames;
+mod guard_inflection;
 mod guard_location;
 mod guard_means;
 mod guard_near_misses;

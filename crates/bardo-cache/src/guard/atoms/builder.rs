@@ -45,7 +45,7 @@ pub(super) struct Builder {
     pub(super) bare: bool,
     /// A determiner of the current phrase names a certain thing.
     pub(super) definite: bool,
-    /// "My" or "a", if the current phrase begins with it.
+    /// "My", "its" or "a", if the current phrase begins with it.
     pub(super) determiner: &'static str,
     pub(super) role: Option<Relation>,
     pub(super) preposition: &'static str,
@@ -152,6 +152,10 @@ impl Builder {
     /// Ends the phrase before a preposition, and begins one in its role, unless "to" is that of a verb.
     fn preposition(&mut self, written: &'static str, role: Relation, before_verb: bool) {
         let compared = self.role == Some(Relation::Than) && !self.filled;
+        // "Devices that I download to on this plan" are not those that I download from.
+        if matches!(self.role, Some(Relation::To | Relation::From)) {
+            self.dangling();
+        }
         self.bounded();
         if compared {
             self.role = Some(Relation::Than);
@@ -173,6 +177,7 @@ impl Builder {
         self.definite = TABLES.definite.contains(word) && !relative;
         self.determiner = match word {
             "my" | "our" => "my",
+            "its" => "its",
             "a" | "an" => "a",
             _ => "",
         };

@@ -140,7 +140,7 @@ pub(super) fn is_subject(token: &Token) -> bool {
 }
 
 /// Whether a word is written in a form of the past.
-pub(super) fn is_past(word: &str) -> bool {
+pub(in crate::guard) fn is_past(word: &str) -> bool {
     word.len() > 4 && word.ends_with("ed") && !TABLES.fixed.contains(word)
         || TABLES.pasts.contains(word)
 }

@@ -15,11 +15,11 @@ pub(super) fn owners(
         frame.persons.is_empty()
             && !matches!(frame.ask, Asking::How | Asking::HowLong | Asking::Nothing)
     };
-    let differs = matches!(
-        (one.1.determiner, other.1.determiner),
-        ("my", "a") | ("a", "my")
-    );
-    (differs && nobody(one.0) && nobody(other.0)).then(|| Mismatch::Person {
+    let determiners = (one.1.determiner, other.1.determiner);
+    // "Who covers my loss" is not "who covers its loss", whatever else is mine.
+    let of_it = matches!(determiners, ("my", "its") | ("its", "my"));
+    let any = matches!(determiners, ("my", "a") | ("a", "my"));
+    (of_it || any && nobody(one.0) && nobody(other.0)).then(|| Mismatch::Person {
         one: one.1.determiner.to_owned(),
         other: other.1.determiner.to_owned(),
     })

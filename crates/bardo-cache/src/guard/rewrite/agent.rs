@@ -97,7 +97,7 @@ pub(super) fn you_accept_to_accepted(mut tokens: Vec<Token>) -> Vec<Token> {
         .get(aux + 2)
         .is_some_and(|verb| TABLES.canonical(&verb.text) == "require");
     let anyone: &[&str] = if requires {
-        &["i", "you", "we", "they", "people"]
+        &["i", "you", "we", "people"]
     } else {
         &["you"]
     };

@@ -1,6 +1,7 @@
 //! Several words that stand for others: contractions, phrases of the lists, particles.
 
 use super::pattern::{is_break, is_end, is_listed};
+use crate::guard::atoms::is_past;
 use crate::guard::scan::{Token, TokenKind};
 use crate::guard::tables::{Phrase, TABLES};
 
@@ -60,15 +61,10 @@ pub(super) fn phrases_to_common(tokens: Vec<Token>) -> Vec<Token> {
         });
         match longest(&tokens, &bases, at, starts) {
             Some(phrase) => {
+                let end = at + phrase.from.len();
                 tenses.extend(phrase.tense.map(Token::word));
-                match phrase.to[..] {
-                    // "Turned on" stays a participle.
-                    [verb] if tokens[at].text.ends_with("ed") && is_particle_verb(verb) => {
-                        found.push(Token::word(format!("{verb}ed")));
-                    }
-                    _ => found.extend(phrase.to.iter().map(|word| Token::word(*word))),
-                }
-                at += phrase.from.len();
+                found.extend(inflected(phrase, &tokens[at..end], &bases[at..end]));
+                at = end;
             }
             None => {
                 found.push(tokens[at].clone());
@@ -78,6 +74,58 @@ pub(super) fn phrases_to_common(tokens: Vec<Token>) -> Vec<Token> {
     }
     found.extend(tenses);
     found
+}
+
+/// What stands for a phrase, in the tense and number in which the phrase is written.
+fn inflected(phrase: &Phrase, written: &[Token], bases: &[String]) -> Vec<Token> {
+    let mut words: Vec<Token> = phrase.to.iter().map(|word| Token::word(*word)).collect();
+    let [first, .., last] = written else {
+        return words;
+    };
+    if let Some(verb) = words.first_mut() {
+        keep_past(verb, first);
+    }
+    let third = matches!(
+        written[written.len() - 2].text.as_str(),
+        "what" | "who" | "which" | "that" | "it" | "he" | "she"
+    );
+    if let Some(noun) = words.last_mut().filter(|_| !third) {
+        keep_plural(noun, last, &bases[bases.len() - 1]);
+    }
+    words
+}
+
+/// "Turned on" stays a participle, and "signed up" becomes "registered".
+fn keep_past(verb: &mut Token, written: &Token) {
+    // "Based on" and "supposed to" tell no past.
+    let fixed = matches!(
+        written.text.as_str(),
+        "based" | "supposed" | "used" | "compared" | "related" | "united"
+    );
+    let past = is_past(&written.text) && !is_past(&verb.text) && !fixed;
+    let says = verb.text.starts_with(char::is_alphabetic)
+        && !TABLES.stop.contains(verb.text.as_str())
+        && !TABLES.determiners.contains(verb.text.as_str())
+        && !TABLES.prepositions.contains_key(verb.text.as_str())
+        && !matches!(verb.text.as_str(), "should" | "must" | "can" | "will");
+    if past && says {
+        let ending = if verb.text.ends_with('e') { "d" } else { "ed" };
+        verb.text.push_str(ending);
+    }
+}
+
+/// "The largest cities" become "the biggest cities": a row in the singular holds for the plural too.
+fn keep_plural(noun: &mut Token, written: &Token, base: &str) {
+    let plural = written.text.ends_with('s') && base.len() < written.text.len();
+    let one = noun.text.chars().all(char::is_alphanumeric) && !noun.text.ends_with('s');
+    if !plural || !one || TABLES.is_verb(base) {
+        return;
+    }
+    if TABLES.base(&noun.text) == base {
+        noun.text.clone_from(&written.text);
+    } else {
+        noun.text.push('s');
+    }
 }
 
 /// The longest phrase that begins at a place.
@@ -94,7 +142,17 @@ fn longest(tokens: &[Token], bases: &[String], at: usize, starts: bool) -> Optio
                 .zip(&tokens[at..])
                 .all(|(word, token)| token.text == *word)
             && bases[at..].starts_with(&rule.from)
+            && !is_several_times(rule, &tokens[at + rule.from.len() - 1])
     })
+}
+
+/// "The last months" are not "the last month".
+fn is_several_times(rule: &Phrase, last: &Token) -> bool {
+    let time = matches!(rule.to[..], [one] if one.contains('-'));
+    time && matches!(
+        last.text.as_str(),
+        "days" | "weeks" | "months" | "quarters" | "years"
+    )
 }
 
 /// The most words from a verb to its particle.

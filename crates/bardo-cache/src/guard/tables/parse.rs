@@ -179,6 +179,8 @@ impl Tables {
                     "nominal" => &mut self.nominal,
                     "foreign" => &mut self.foreign,
                     "separable" => &mut self.separable,
+                    "types" => &mut self.types,
+                    "unchanged" => &mut self.unchanged,
                     "pronouns" => &mut self.pronouns,
                     "conjunctions" => &mut self.conjunctions,
                     "contracted" => &mut self.contracted,
