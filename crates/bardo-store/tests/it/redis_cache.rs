@@ -190,20 +190,28 @@ fn a_flush_removes_what_it_names_and_nothing_else() {
     let cache = connected(&patient(&server, OPERATOR));
     let token = |name: &str| CacheTag::Token(name.into());
     let a = || account("a");
+    let whole = Namespace::tenant(&a());
+    let agent = Namespace::agent(&a(), "g");
     for (flush, left) in [
         (Flush::Tag(None, token("eth")), vec![1]),
         (Flush::Tag(Some(a()), token("ETH")), vec![1, 2]),
         (Flush::Tenant(a()), vec![2]),
         (Flush::Namespace(a(), Namespace::tenant(&a())), vec![2]),
         (Flush::Market(Some(account("b"))), vec![0, 1]),
+        (Flush::MarketIn(a(), whole), vec![2]),
+        (Flush::MarketIn(a(), agent), vec![0, 1, 2]),
+        (Flush::PlaybookIn(a(), whole, "p1".into()), vec![1, 2]),
+        (Flush::PlaybookIn(a(), agent, "p1".into()), vec![0, 1, 2]),
+        (Flush::PlaybookIn(a(), whole, "p2".into()), vec![0, 1, 2]),
         (Flush::Tenant(account("c")), vec![0, 1, 2]),
         (Flush::All, vec![]),
     ] {
-        let entries = [
+        let mut entries = [
             entry("a", &["ETH"]),
             entry("a", &["BTC"]),
             entry("b", &["ETH"]),
         ];
+        entries[0].tags.playbook = Some("p1".into());
         entries.iter().for_each(|entry| put(&cache, entry));
         let removed = block_on(cache.flush(&flush)).unwrap();
         let kept: Vec<usize> = (0..3)
