@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bardo_cache::prefix::{
     KeepaliveLimits, Millis, PrefixId, StorageCase, StorageStep, StoredTable,
 };
-use bardo_cache::scope::Namespace;
+use bardo_cache::scope::{Namespace, Scope};
 use bardo_cache::store::Flush;
 use bardo_cache::tags::CacheTag;
 use bardo_providers::Endpoint;
@@ -56,10 +56,15 @@ impl StoredPrefix {
             }
     }
 
-    /// Whether its prompts belong to a partition: that of its answers, or its agent's.
+    /// Whether its prompts belong to a partition: that of its answers, or its agent's. A delegation
+    /// has one of its own, whatever it calls its agent.
     fn is_in(&self, space: &Namespace) -> bool {
         let agent = self.agent.as_deref().unwrap_or_default();
-        self.namespace.as_ref() == Some(space) || Namespace::agent(&self.account, agent) == *space
+        let delegated = self
+            .namespace
+            .is_some_and(|own| own.scope() == Scope::Clade);
+        self.namespace.as_ref() == Some(space)
+            || !delegated && Namespace::agent(&self.account, agent) == *space
     }
 }
 

@@ -93,7 +93,7 @@ pub(super) struct Atom {
     pub(super) plural: bool,
     /// Behind "the", "my" or "this".
     pub(super) definite: bool,
-    /// The determiner of its phrase: "my" for "our" too, and "a" for "an"; "" for others and for none.
+    /// The determiner of its phrase: "my" for "our" too, "its", and "a" for "an"; "" for others and for none.
     pub(super) determiner: &'static str,
     /// Joined to the word before it by "and" or "or".
     pub(super) joined: Option<&'static str>,

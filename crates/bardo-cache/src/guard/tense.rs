@@ -107,7 +107,8 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &[Atom]) {
 
 /// "Who set the record" and "how many people used it": "who sets" and "people use it" are the present.
 fn tells_unmarked_past(frame: &SentenceFrame, atoms: &[Atom]) -> bool {
-    let used = |atom: &Atom| atom.shown == "used" && !atom.after_be && !atom.passive;
+    let used =
+        |atom: &Atom| atom.shown == "used" && !atom.after_be && !atom.passive && !atom.modifier;
     let unchanged = |atom: &Atom| TABLES.unchanged.contains(atom.shown.as_str());
     match frame.ask {
         Asking::Who => atoms

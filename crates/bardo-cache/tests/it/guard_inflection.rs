@@ -148,3 +148,44 @@ fn a_negation_and_a_direction_hold_where_they_stand() {
         ),
     ]);
 }
+
+#[test]
+fn an_ending_makes_no_other_word() {
+    separate(&[
+        (
+            "I stopped smoking, what happens to my lungs?",
+            "I am smoking, what happens to my lungs?",
+        ),
+        (
+            "Which servers failed to restart?",
+            "Which servers noted the restart?",
+        ),
+        (
+            "Where can I swap 500 USDS for DAI?",
+            "Where can I swap 500 US dollars for DAI?",
+        ),
+        ("How do IP addresses work?", "How do IPS work?"),
+        (
+            "How many people drive used cars?",
+            "How many people drove used cars?",
+        ),
+        ("Which customers got a refund?", "Which customers refunded?"),
+        ("Where is the log file?", "Where are the log files?"),
+    ]);
+    join(&[
+        (
+            "Convert 100 US dollars to euros",
+            "Convert 100 USD to euros",
+        ),
+        (
+            "How do I block IP addresses?",
+            "How do I block an IP address?",
+        ),
+        ("Which plan is sold out?", "Which plan is out of stock?"),
+        ("how do I delete a list? thanks", "how do I delete a list?"),
+        (
+            "Where are the frequently asked questions?",
+            "Where is the FAQ?",
+        ),
+    ]);
+}

@@ -63,7 +63,8 @@ pub(super) fn phrases_to_common(tokens: Vec<Token>) -> Vec<Token> {
             Some(phrase) => {
                 let end = at + phrase.from.len();
                 tenses.extend(phrase.tense.map(Token::word));
-                found.extend(inflected(phrase, &tokens[at..end], &bases[at..end]));
+                let before = at.checked_sub(1).map_or("", |before| &*tokens[before].text);
+                found.extend(inflected(phrase, before, &tokens[at..end], &bases[at..end]));
                 at = end;
             }
             None => {
@@ -76,14 +77,16 @@ pub(super) fn phrases_to_common(tokens: Vec<Token>) -> Vec<Token> {
     found
 }
 
-/// What stands for a phrase, in the tense and number in which the phrase is written.
-fn inflected(phrase: &Phrase, written: &[Token], bases: &[String]) -> Vec<Token> {
+/// What stands for a phrase, in the tense and number in which the phrase is written. `before` is the
+/// word before it.
+fn inflected(phrase: &Phrase, before: &str, written: &[Token], bases: &[String]) -> Vec<Token> {
     let mut words: Vec<Token> = phrase.to.iter().map(|word| Token::word(*word)).collect();
     let [first, .., last] = written else {
         return words;
     };
     if let Some(verb) = words.first_mut() {
-        keep_past(verb, first);
+        let state = matches!(before, "is" | "are" | "was" | "were" | "be" | "been");
+        keep_past(verb, first, state);
     }
     let third = matches!(
         written[written.len() - 2].text.as_str(),
@@ -95,22 +98,36 @@ fn inflected(phrase: &Phrase, written: &[Token], bases: &[String]) -> Vec<Token>
     words
 }
 
-/// "Turned on" stays a participle, and "signed up" becomes "registered".
-fn keep_past(verb: &mut Token, written: &Token) {
-    // "Based on" and "supposed to" tell no past.
+/// "Turned on" stays a participle, and "signed up" becomes "registered". Behind "is", only a verb has a
+/// participle: "it is sold out".
+fn keep_past(verb: &mut Token, written: &Token, state: bool) {
+    // "Based on" and "supposed to" tell no past. Who "got a refund" did not refund it.
     let fixed = matches!(
         written.text.as_str(),
-        "based" | "supposed" | "used" | "compared" | "related" | "united"
+        "based"
+            | "supposed"
+            | "used"
+            | "compared"
+            | "related"
+            | "united"
+            | "got"
+            | "received"
+            | "obtained"
     );
-    let past = is_past(&written.text) && !is_past(&verb.text) && !fixed;
+    let base = TABLES.base(&verb.text);
+    let acts = TABLES.is_verb(&base) || is_particle_verb(&verb.text);
     let says = verb.text.starts_with(char::is_alphabetic)
         && !TABLES.stop.contains(verb.text.as_str())
         && !TABLES.determiners.contains(verb.text.as_str())
         && !TABLES.prepositions.contains_key(verb.text.as_str())
-        && !matches!(verb.text.as_str(), "should" | "must" | "can" | "will");
-    if past && says {
+        && !matches!(
+            verb.text.as_str(),
+            "not" | "should" | "must" | "can" | "will"
+        );
+    let past = is_past(&written.text) && !is_past(&verb.text) && !fixed;
+    if past && says && (acts || !state) {
         let ending = if verb.text.ends_with('e') { "d" } else { "ed" };
-        verb.text.push_str(ending);
+        end_with(verb, ending);
     }
 }
 
@@ -118,13 +135,26 @@ fn keep_past(verb: &mut Token, written: &Token) {
 fn keep_plural(noun: &mut Token, written: &Token, base: &str) {
     let plural = written.text.ends_with('s') && base.len() < written.text.len();
     let one = noun.text.chars().all(char::is_alphanumeric) && !noun.text.ends_with('s');
-    if !plural || !one || TABLES.is_verb(base) {
+    // "Dollars" are no "usds", and "fees" are "the fee".
+    let counted = !TABLES.units.contains_key(noun.text.as_str())
+        && ![base, noun.text.as_str()]
+            .map(|word| TABLES.uncounted.contains(word))
+            .contains(&true);
+    if !plural || !one || !counted {
         return;
     }
     if TABLES.base(&noun.text) == base {
         noun.text.clone_from(&written.text);
     } else {
-        noun.text.push('s');
+        end_with(noun, "s");
+    }
+}
+
+/// Adds an ending, where the word stays the same word with it.
+fn end_with(word: &mut Token, ending: &str) {
+    let longer = format!("{}{ending}", word.text);
+    if TABLES.base(&longer) == TABLES.base(&word.text) {
+        word.text = longer;
     }
 }
 
