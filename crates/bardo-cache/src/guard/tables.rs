@@ -135,6 +135,8 @@ pub(super) struct Tables {
     pub(super) separable: HashSet<&'static str>,
     /// Verbs whose past is written as their base form: "set".
     pub(super) unchanged: HashSet<&'static str>,
+    /// Past forms that tell no past where a phrase begins with them: "based on".
+    pub(super) timeless: HashSet<&'static str>,
     /// Types of programming languages.
     pub(super) types: HashSet<&'static str>,
     /// Unit of a number by its names.

@@ -1,6 +1,6 @@
 //! Several words that stand for others: contractions, phrases of the lists, particles.
 
-use super::pattern::{is_break, is_end, is_listed};
+use super::pattern::{BE, is_break, is_end, is_listed, is_word};
 use crate::guard::atoms::is_past;
 use crate::guard::scan::{Token, TokenKind};
 use crate::guard::tables::{Phrase, TABLES};
@@ -63,7 +63,7 @@ pub(super) fn phrases_to_common(tokens: Vec<Token>) -> Vec<Token> {
             Some(phrase) => {
                 let end = at + phrase.from.len();
                 tenses.extend(phrase.tense.map(Token::word));
-                let before = at.checked_sub(1).map_or("", |before| &*tokens[before].text);
+                let before = at.checked_sub(1).map(|before| &tokens[before]);
                 found.extend(inflected(phrase, before, &tokens[at..end], &bases[at..end]));
                 at = end;
             }
@@ -79,14 +79,18 @@ pub(super) fn phrases_to_common(tokens: Vec<Token>) -> Vec<Token> {
 
 /// What stands for a phrase, in the tense and number in which the phrase is written. `before` is the
 /// word before it.
-fn inflected(phrase: &Phrase, before: &str, written: &[Token], bases: &[String]) -> Vec<Token> {
+fn inflected(
+    phrase: &Phrase,
+    before: Option<&Token>,
+    written: &[Token],
+    bases: &[String],
+) -> Vec<Token> {
     let mut words: Vec<Token> = phrase.to.iter().map(|word| Token::word(*word)).collect();
     let [first, .., last] = written else {
         return words;
     };
     if let Some(verb) = words.first_mut() {
-        let state = matches!(before, "is" | "are" | "was" | "were" | "be" | "been");
-        keep_past(verb, first, state);
+        keep_past(verb, first, is_word(before, &BE));
     }
     let third = matches!(
         written[written.len() - 2].text.as_str(),
@@ -101,19 +105,6 @@ fn inflected(phrase: &Phrase, before: &str, written: &[Token], bases: &[String])
 /// "Turned on" stays a participle, and "signed up" becomes "registered". Behind "is", only a verb has a
 /// participle: "it is sold out".
 fn keep_past(verb: &mut Token, written: &Token, state: bool) {
-    // "Based on" and "supposed to" tell no past. Who "got a refund" did not refund it.
-    let fixed = matches!(
-        written.text.as_str(),
-        "based"
-            | "supposed"
-            | "used"
-            | "compared"
-            | "related"
-            | "united"
-            | "got"
-            | "received"
-            | "obtained"
-    );
     let base = TABLES.base(&verb.text);
     let acts = TABLES.is_verb(&base) || is_particle_verb(&verb.text);
     let says = verb.text.starts_with(char::is_alphabetic)
@@ -124,7 +115,9 @@ fn keep_past(verb: &mut Token, written: &Token, state: bool) {
             verb.text.as_str(),
             "not" | "should" | "must" | "can" | "will"
         );
-    let past = is_past(&written.text) && !is_past(&verb.text) && !fixed;
+    // "Based on" and "supposed to" tell no past. Who "got a refund" did not refund it.
+    let tells = !TABLES.timeless.contains(written.text.as_str());
+    let past = is_past(&written.text) && !is_past(&verb.text) && tells;
     if past && says && (acts || !state) {
         let ending = if verb.text.ends_with('e') { "d" } else { "ed" };
         end_with(verb, ending);

@@ -179,6 +179,7 @@ impl Tables {
                     "nominal" => &mut self.nominal,
                     "foreign" => &mut self.foreign,
                     "separable" => &mut self.separable,
+                    "timeless" => &mut self.timeless,
                     "types" => &mut self.types,
                     "unchanged" => &mut self.unchanged,
                     "pronouns" => &mut self.pronouns,
