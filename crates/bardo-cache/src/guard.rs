@@ -14,7 +14,8 @@
 //!
 //! The stages, in their order:
 //!
-//! 1. `scan` cuts a text into tokens. `letters` knows capitals that count, `number` the forms of a number.
+//! 1. `scan` cuts a text into tokens. `letters` knows capitals that count, `signs` punctuation that
+//!    is asked about, `number` the forms of a number.
 //! 2. `contrast` notes short words that exclude each other, such as "this" and "that".
 //! 3. `rewrite` brings wordings of one question to the same words: phrases, numbers, whole clauses.
 //! 4. `frame` reads the kind of the question, modal verbs, tense and persons, and takes their words out.
@@ -44,6 +45,7 @@ mod order;
 mod rewrite;
 mod scan;
 mod settle;
+mod signs;
 mod stems;
 mod tables;
 mod tense;
@@ -88,6 +90,7 @@ impl Signature {
         let tokens = rewrite::rewritten(tokens);
         let (mut frame, tokens) = frame::read(tokens);
         let mut atoms = atoms::build(&tokens, frame.ask);
+        atoms::note_capitals(&mut atoms, &letters::capitals(text));
         tense::settle(&mut frame, &atoms);
         settle::settle(&mut frame, &mut atoms);
         if atoms.len() > ATOMS_MAX {

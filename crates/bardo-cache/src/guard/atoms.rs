@@ -91,6 +91,8 @@ pub(super) struct Atom {
     pub(super) past: bool,
     /// Written in the plural.
     pub(super) plural: bool,
+    /// Whether it begins with a capital; none where that says nothing, as at the start of a sentence.
+    pub(super) capital: Option<bool>,
     /// Behind "the", "my" or "this".
     pub(super) definite: bool,
     /// The determiner of its phrase: "my" for "our" too, "its", and "a" for "an"; "" for others and for none.
@@ -123,6 +125,14 @@ pub(super) fn build(tokens: &[Token], ask: Asking) -> Vec<Atom> {
     builder.dangling();
     beside(&mut builder.atoms);
     builder.atoms
+}
+
+/// Notes which words a text writes with a capital.
+pub(super) fn note_capitals(atoms: &mut [Atom], capitals: &[(String, bool)]) {
+    for atom in atoms {
+        let written = capitals.iter().find(|(word, _)| *word == atom.shown);
+        atom.capital = written.map(|(_, capital)| *capital);
+    }
 }
 
 /// Each word and literal as it is written.

@@ -1,6 +1,7 @@
 //! Compares two signatures and says what separates them.
 
 mod alignment;
+mod articles;
 mod persons;
 mod places;
 mod relations;
@@ -135,6 +136,7 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         let (a, b) = (&one[a], &other[b]);
         let owned = || persons::owners((&first.frame, a), (&second.frame, b));
         let difference = form(a, b)
+            .or_else(|| articles::difference(a, b))
             .or(complement)
             .or_else(owned)
             .or_else(|| turns.read(first, second, a, b));
@@ -166,12 +168,24 @@ fn form(a: &Atom, b: &Atom) -> Option<Mismatch> {
     if tense::goes_on(a, b) || tense::goes_on(b, a) {
         let (class, (one, other)) = ("form", shown());
         Some(Mismatch::Changed { class, one, other })
+    } else if does_and_is_done(a, b) || does_and_is_done(b, a) {
+        let (class, (one, other)) = ("form", shown());
+        Some(Mismatch::Changed { class, one, other })
     } else if tense::counts_differ(a, b) {
         let (one, other) = shown();
         Some(Mismatch::Number { one, other })
     } else {
         None
     }
+}
+
+/// Before a noun, what does something is not what it is done to: "a boring coworker" and "a bored coworker".
+fn does_and_is_done(a: &Atom, b: &Atom) -> bool {
+    let ends = |atom: &Atom, ending| {
+        atom.modifier && atom.shown.ends_with(ending) && !TABLES.fixed.contains(&*atom.shown)
+    };
+    let done = ends(b, "ed") || b.modifier && TABLES.participles.contains(&*b.shown);
+    ends(a, "ing") && done
 }
 
 /// Behind some verbs, the form of the next one says what is meant: "stop playing" is not "stop to play",

@@ -12,6 +12,9 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("there is", "there"),
     // "Is it safe not to renew" is not "is it not safe to renew".
     ("not to", "not"),
+    // "Last week" ended on Sunday, and "the last week" is up to now.
+    ("the last", "last"),
+    ("the next", "next"),
     // Who is able to upload may not be allowed to. "Can" is either.
     ("able", "allowed"),
 ];
@@ -63,10 +66,29 @@ fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
         "not" if tokens.get(at + 1).is_some_and(|next| next.is_word("to")) => "not to",
         "not" => "not",
         word if word.ends_with("n't") => "not",
+        "last" | "next" | "past" if measures(tokens, at) => period(tokens, at),
         "able" => "able",
         "allowed" | "permitted" => "allowed",
         _ => return None,
     })
+}
+
+/// Whether a week, month, quarter or year stands behind a word.
+fn measures(tokens: &[Token], at: usize) -> bool {
+    tokens
+        .get(at + 1)
+        .is_some_and(|next| matches!(next.text.as_str(), "week" | "month" | "quarter" | "year"))
+}
+
+/// A period up to now or from now on, or the one before or behind the present one.
+fn period(tokens: &[Token], at: usize) -> &'static str {
+    let the = at > 0 && tokens[at - 1].is_word("the");
+    match (tokens[at].text.as_str(), the) {
+        ("next", true) => "the next",
+        ("next", false) => "next",
+        ("last", false) => "last",
+        _ => "the last",
+    }
 }
 
 /// "There" beside a form of "be" says that something exists: "is there a doctor".

@@ -103,6 +103,10 @@ pub(super) struct SentenceFrame {
     pub(super) asides: Vec<(&'static str, &'static str)>,
     /// Who acts, in the order of the first place: "I", "he" in "I think he lied".
     pub(super) cast: Vec<&'static str>,
+    /// The words for owners, in their order: "my", "her" in "how do I get my name on her booking".
+    pub(super) possessors: Vec<&'static str>,
+    /// How often "I" or "we" acts, and how often "me" or "us" stands there.
+    pub(super) first: (u8, u8),
     /// Modal verbs that do not stand at the start of a question: "must" in "you must pay, how do I do it".
     pub(super) stated: Vec<&'static str>,
     /// "Its" says who owns something.
@@ -141,6 +145,7 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
         frame.done_to |= is_object(&tokens, at);
         frame.at_me |= person::is_behind_preposition(&tokens, at);
         frame.third(&tokens, at);
+        frame.possessors.extend(person::possessor(&tokens, at));
         frame.aims.extend(person::preposition(&tokens, at));
         frame.aims.extend(person::wanted(&tokens, at));
         frame.asides.extend(person::aside(&tokens, at));

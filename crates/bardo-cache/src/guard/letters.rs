@@ -85,6 +85,30 @@ pub(super) fn is_ticker(part: &str) -> bool {
     matches!(part, "LINK" | "UNI" | "OP")
 }
 
+/// The words inside the sentences of a text, in small letters, and whether each begins with a capital.
+///
+/// None where capitals say nothing: a text without capitals, or with most words in capitals.
+pub(super) fn capitals(text: &str) -> Vec<(String, bool)> {
+    if !matches!(LetterCase::of(text), LetterCase::Mixed) || !text.contains(char::is_uppercase) {
+        return Vec::new();
+    }
+    let mut begins = true;
+    let mut found = Vec::new();
+    for chunk in text.split_whitespace() {
+        let written = chunk.trim_matches(|c: char| !c.is_alphanumeric());
+        let word = written.split(['\'', '’']).next().unwrap_or_default();
+        if !begins && word.starts_with(char::is_alphabetic) {
+            found.push((word.to_lowercase(), word.starts_with(char::is_uppercase)));
+        }
+        begins = chunk.ends_with(['.', '?', '!', ':']);
+    }
+    let capital = found.iter().filter(|(_, capital)| *capital).count();
+    if capital > 2 && capital * 2 > found.len() {
+        found.clear();
+    }
+    found
+}
+
 /// Letters between two words of a text, at most.
 const REACH: usize = 96;
 

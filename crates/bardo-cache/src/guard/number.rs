@@ -52,12 +52,25 @@ pub(super) fn read(core: &str, found: &mut Vec<Token>) {
         return;
     }
     let sign = if negative { "-" } else { "" };
-    let tail = capital_unit(tail).map_or_else(|| tail.to_lowercase(), str::to_owned);
-    let (scale, rest) = scale(&tail);
-    found.push(Token::new(
-        TokenKind::Number,
-        format!("{sign}{}", scaled(&plain, scale)),
-    ));
+    let tail = match capital_unit(tail) {
+        Some(unit) => unit.to_owned(),
+        // "128M" are millions, and "128m" are meters, or thousandths.
+        None if tail
+            .strip_prefix('M')
+            .is_some_and(|rest| !rest.starts_with(char::is_alphabetic)) =>
+        {
+            tail.replacen('M', "mn", 1)
+        }
+        None => tail.to_lowercase(),
+    };
+    let amount = signs.chars().any(|sign| currency(sign).is_some());
+    let (scale, rest) = scale(&tail, amount);
+    let number = if scale == 0 && rest.is_empty() && !amount && keeps_zero(&plain) {
+        plain
+    } else {
+        scaled(&plain, scale)
+    };
+    found.push(Token::new(TokenKind::Number, format!("{sign}{number}")));
     if let Some(name) = signs.chars().find_map(currency) {
         found.push(Token::word(name));
     }
@@ -67,6 +80,12 @@ pub(super) fn read(core: &str, found: &mut Vec<Token>) {
     } else {
         suffix(rest, found);
     }
+}
+
+/// "3.10" may be a version, which is not 3.1.
+fn keeps_zero(digits: &str) -> bool {
+    let fraction = digits.split_once('.').map_or("", |(_, fraction)| fraction);
+    fraction.len() == 2 && fraction.ends_with('0') && fraction != "00"
 }
 
 /// Versions, dates, times, fractions and ranges stay as they are written.
@@ -93,10 +112,21 @@ fn grouped(digits: &str) -> bool {
     head && groups.all(|g| g.len() == 3)
 }
 
-fn scale(tail: &str) -> (usize, &str) {
-    for (suffix, zeros) in [("mn", 6), ("bn", 9), ("tn", 12), ("k", 3)] {
+/// The zeros of a scale behind digits. Behind "$", "m", "b" and "t" are scales too.
+fn scale(tail: &str, amount: bool) -> (usize, &str) {
+    const SCALES: [(&str, usize); 7] = [
+        ("mn", 6),
+        ("bn", 9),
+        ("tn", 12),
+        ("k", 3),
+        ("m", 6),
+        ("b", 9),
+        ("t", 12),
+    ];
+    for (at, (suffix, zeros)) in SCALES.into_iter().enumerate() {
         if let Some(rest) = tail.strip_prefix(suffix)
             && !rest.starts_with(char::is_alphabetic)
+            && (at < 4 || amount)
         {
             return (zeros, rest);
         }

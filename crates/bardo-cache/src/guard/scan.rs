@@ -2,6 +2,7 @@
 
 use super::letters::{LetterCase, acronym, is_country, is_letter, is_ticker};
 use super::number;
+use super::signs::sign;
 use super::tables::TABLES;
 
 /// What a token is.
@@ -75,6 +76,8 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
                 && after.trim_start().starts_with(|c: char| c.is_ascii_digit());
             if signs {
                 found.push(Token::new(TokenKind::Symbol, "-"));
+            } else if let Some(sign) = sign(&rest[..end], found.last(), after) {
+                found.push(Token::new(TokenKind::Symbol, sign));
             } else if is_nullable(&rest[..end], after) {
                 found.push(Token::new(TokenKind::Code, &rest[..end]));
             } else {
@@ -210,6 +213,8 @@ fn classify(core: &str, case: LetterCase, found: &mut Vec<Token>) {
         found.push(Token::new(TokenKind::Address, address(core)));
     } else if is_path(core) {
         found.push(Token::new(TokenKind::Path, core));
+    } else if is_date_pattern(core) {
+        found.push(Token::new(TokenKind::Code, core));
     } else if number::starts(core) {
         number::read(core, found);
     } else if core.contains("::") || core.contains('_') || core.ends_with("()") {
@@ -294,6 +299,16 @@ fn parts(core: &str, case: LetterCase, found: &mut Vec<Token>) {
     } else {
         found.push(Token::new(TokenKind::Code, core));
     }
+}
+
+/// A pattern of dates, in which "MM" is the month and "mm" the minute: "YYYY-MM-DD", "HHmm".
+fn is_date_pattern(core: &str) -> bool {
+    let letter = |c: char| matches!(c, 'Y' | 'y' | 'M' | 'm' | 'D' | 'd' | 'H' | 'h' | 's' | 'S');
+    core.chars()
+        .all(|c| letter(c) || matches!(c, '-' | '/' | '.' | ':'))
+        && ["YY", "yy", "HH", "hh", "DD", "dd"]
+            .iter()
+            .any(|pair| core.contains(pair))
 }
 
 /// Names of languages that end in signs.

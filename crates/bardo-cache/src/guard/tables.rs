@@ -139,6 +139,10 @@ pub(super) struct Tables {
     pub(super) timeless: HashSet<&'static str>,
     /// Types of programming languages.
     pub(super) types: HashSet<&'static str>,
+    /// Words of everyday language that are names too: "rust" and "Rust".
+    pub(super) homographs: HashSet<&'static str>,
+    /// Places where one is for their purpose, without "the": "in prison".
+    pub(super) institutions: HashSet<&'static str>,
     /// Unit of a number by its names.
     pub(super) units: HashMap<&'static str, &'static str>,
     /// Prepositions and the role of what follows them.

@@ -6,6 +6,7 @@
 mod fixtures;
 mod guard_agent;
 mod guard_attribute;
+mod guard_capitals;
 mod guard_cause;
 mod guard_classes;
 mod guard_clauses;

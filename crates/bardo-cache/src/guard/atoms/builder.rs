@@ -262,6 +262,7 @@ impl Builder {
             open: false,
             past: self.finite && is_past(shown) && !voice.participle,
             plural: self.is_plural(shown),
+            capital: None,
             definite: self.definite,
             determiner: self.determiner,
             joined: self.joined.take(),

@@ -127,6 +127,20 @@ fn roles(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
         };
         return separate(&words(one), &words(other));
     }
+    if one.owners_turned(other) {
+        return separate(&one.possessors, &other.possessors);
+    }
+    if one.replaces(other) || other.replaces(one) {
+        return separate(&one.cast, &other.cast);
+    }
+    if one.turns_on_me(other) || other.turns_on_me(one) {
+        let (one, other) = if one.turns_on_me(other) {
+            ("I", "me")
+        } else {
+            ("me", "I")
+        };
+        return separate(&[one], &[other]);
+    }
     if one.exchanges(other) || one.acts_on_me(other) || other.acts_on_me(one) {
         return separate(&one.cast, &other.cast);
     }

@@ -15,6 +15,11 @@ impl SentenceFrame {
             _ => {}
         }
         match word {
+            "i" | "we" => self.first.0 = self.first.0.saturating_add(1),
+            "me" | "us" => self.first.1 = self.first.1.saturating_add(1),
+            _ => {}
+        }
+        match word {
             "i" | "me" | "we" | "us" | "myself" | "ourselves" => add(&mut self.persons, "I"),
             "you" | "yourself" => add(&mut self.persons, "you"),
             "my" | "mine" | "our" | "ours" => add(&mut self.owners, "my"),
@@ -79,10 +84,38 @@ impl SentenceFrame {
         self.done_to && !other.done_to && acting.any(|who| other.others.contains(who))
     }
 
+    /// Whether a third person acts here in the place of one who acts in the other text only: "if he has a cold"
+    /// and "if I have a cold".
+    pub(in crate::guard) fn replaces(&self, other: &Self) -> bool {
+        let only = |one: &Self, other: &Self, first: bool| {
+            let mut acting = one.cast.iter().filter(|who| first || **who != "I");
+            acting.any(|who| !other.cast.contains(who))
+        };
+        only(self, other, false) && only(other, self, true)
+    }
+
+    /// Whether the same owners stand in another order: "my name on her booking" and "her name on my booking".
+    pub(in crate::guard) fn owners_turned(&self, other: &Self) -> bool {
+        let sorted = |frame: &Self| {
+            let mut owners = frame.possessors.clone();
+            owners.sort_unstable();
+            owners
+        };
+        self.possessors != other.possessors && sorted(self) == sorted(other)
+    }
+
     /// Whether the same persons act in the other order: "I think he lied" and "he thinks I lied".
     pub(in crate::guard) fn exchanges(&self, other: &Self) -> bool {
         let all = |one: &Self, other: &Self| one.cast.iter().all(|who| other.cast.contains(who));
         all(self, other) && all(other, self) && self.cast != other.cast
+    }
+
+    /// Whether I do something here that is done to me in the other text: "a review I left for a seller" and
+    /// "a review a seller left for me".
+    pub(in crate::guard) fn turns_on_me(&self, other: &Self) -> bool {
+        let twice = |(acting, acted_on): (u8, u8)| acting.saturating_add(acted_on) > 1;
+        let turned = self.first.0 > other.first.0 && self.first.1 < other.first.1;
+        turned && twice(self.first) && twice(other.first)
     }
 
     /// Whether the pronoun behind the first auxiliary is the first or second person.
@@ -94,6 +127,19 @@ impl SentenceFrame {
             _ => None,
         }
     }
+}
+
+/// A word that says who owns what stands behind it.
+pub(super) fn possessor(tokens: &[Token], at: usize) -> Option<&'static str> {
+    Some(match tokens[at].text.as_str() {
+        "my" | "our" => "my",
+        "your" => "your",
+        "his" => "his",
+        "her" if !is_alone(tokens, at) => "her",
+        "their" => "their",
+        "its" => "its",
+        _ => return None,
+    })
 }
 
 /// "You", "me" or "us" behind a verb.

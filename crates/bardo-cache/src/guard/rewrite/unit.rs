@@ -1,12 +1,14 @@
 //! Numbers: written ones as digits, and each with its unit.
 
+use crate::guard::frame::is_auxiliary;
 use crate::guard::number;
 use crate::guard::scan::{Token, TokenKind};
 use crate::guard::tables::TABLES;
 
 /// Written numbers as digits, and each number with its unit: "one thousand" is "1000", "1 hr" is
 /// "1 hour".
-pub(super) fn written_to_digits(tokens: Vec<Token>) -> Vec<Token> {
+pub(super) fn written_to_digits(mut tokens: Vec<Token>) -> Vec<Token> {
+    scale_before_currency(&mut tokens);
     let mut found: Vec<Token> = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while at < tokens.len() {
@@ -26,6 +28,18 @@ pub(super) fn written_to_digits(tokens: Vec<Token>) -> Vec<Token> {
         }
     }
     found
+}
+
+/// Of "$5 million", the scale stands behind the sign: "5 million dollars".
+fn scale_before_currency(tokens: &mut [Token]) {
+    for at in 2..tokens.len() {
+        let currency = TABLES.classes.get(tokens[at - 1].text.as_str()) == Some(&"currency");
+        let scaled =
+            tokens[at].kind == TokenKind::Word && number::zeros(&tokens[at].text).is_some();
+        if scaled && currency && tokens[at - 2].kind == TokenKind::Number {
+            tokens.swap(at - 1, at);
+        }
+    }
 }
 
 /// "Version 4.2" is "v4.2", and "version 4" is "v4".
@@ -102,6 +116,13 @@ fn unit(text: String, tokens: &[Token], at: usize, found: &mut Vec<Token>) -> us
         .get(at)
         .filter(|token| token.kind == TokenKind::Word || token.text == "%");
     let unit = next.and_then(|token| TABLES.units.get(token.text.as_str()));
+    let zero = text.contains('.') && text.ends_with('0');
+    let versioned = unit.is_none() && found.last().is_some_and(has_versions);
+    let text = if zero && !versioned {
+        scaled(&text, 0)
+    } else {
+        text
+    };
     let (text, at) = match unit {
         Some(&"bps") => (format!("{} percent", number::hundredth(&text)), at + 1),
         Some(unit) => (format!("{text} {unit}"), at + 1),
@@ -120,6 +141,22 @@ fn unit(text: String, tokens: &[Token], at: usize, found: &mut Vec<Token>) -> us
     }
     found.push(Token::new(TokenKind::Number, text));
     at
+}
+
+/// Whether the number behind a word may be a version, in which "3.10" is not "3.1".
+fn has_versions(token: &Token) -> bool {
+    let word = token.text.as_str();
+    let named = matches!(
+        TABLES.classes.get(word),
+        Some(&("language" | "software" | "protocol"))
+    ) || matches!(word, "version" | "release");
+    let function = TABLES.stop.contains(word)
+        || TABLES.determiners.contains(word)
+        || TABLES.conjunctions.contains(word)
+        || TABLES.prepositions.contains_key(word)
+        || is_auxiliary(word)
+        || word.starts_with('@');
+    token.kind == TokenKind::Word && (named || !function && !TABLES.is_verb(&TABLES.base(word)))
 }
 
 /// 60 minutes are an hour, and 12 months a year.

@@ -181,6 +181,8 @@ impl Tables {
                     "separable" => &mut self.separable,
                     "timeless" => &mut self.timeless,
                     "types" => &mut self.types,
+                    "homographs" => &mut self.homographs,
+                    "institutions" => &mut self.institutions,
                     "unchanged" => &mut self.unchanged,
                     "pronouns" => &mut self.pronouns,
                     "conjunctions" => &mut self.conjunctions,

@@ -1,0 +1,77 @@
+//! Articles and capitals that say of what a word speaks: "prison" and "the prison", "Police" and "police".
+
+use crate::guard::atoms::{Atom, Relation};
+use crate::guard::mismatch::Mismatch;
+use crate::guard::tables::TABLES;
+
+/// A word of which one text says something else by an article or a capital.
+pub(super) fn difference(a: &Atom, b: &Atom) -> Option<Mismatch> {
+    if let Some((class, one, other)) = capitals(a, b) {
+        return Some(Mismatch::Changed { class, one, other });
+    }
+    let known = |atom: &Atom| {
+        if atom.definite {
+            "the"
+        } else {
+            atom.determiner
+        }
+    };
+    (a.definite != b.definite && article_counts(a, b)).then(|| Mismatch::Changed {
+        class: "word",
+        one: format!("{} {}", known(a), a.shown).trim().to_owned(),
+        other: format!("{} {}", known(b), b.shown).trim().to_owned(),
+    })
+}
+
+/// A name in one text, and in the other the word that it is too: "Rust" and "rust", "the population of
+/// Turkey" and "of turkeys".
+fn capitals(a: &Atom, b: &Atom) -> Option<(&'static str, String, String)> {
+    let either = |words: fn(&str) -> bool| words(&a.shown) || words(&b.shown);
+    let stands_elsewhere =
+        a.plural != b.plural || a.definite != b.definite || a.determiner != b.determiner;
+    let named = stands_elsewhere && TABLES.base(&a.shown) == TABLES.base(&b.shown)
+        || either(|word| TABLES.homographs.contains(word));
+    let another_type = a.shown != b.shown && either(|word| TABLES.types.contains(word));
+    let (one, other) = match (a.capital, b.capital) {
+        (Some(one), Some(other)) if named => (one, other),
+        (one, other) if another_type => (one == Some(true), other == Some(true)),
+        _ => return None,
+    };
+    (one != other).then(|| {
+        let written = |atom: &Atom, capital: bool| {
+            let mut word = atom.shown.clone();
+            if let Some(first) = word.get_mut(..1).filter(|_| capital) {
+                first.make_ascii_uppercase();
+            }
+            word
+        };
+        ("name", written(a, one), written(b, other))
+    })
+}
+
+/// Whether "the" makes another question of a word.
+fn article_counts(a: &Atom, b: &Atom) -> bool {
+    let indefinite = a.determiner == "a" || b.determiner == "a";
+    let both = |role: Relation| a.role == role && b.role == role;
+    let inside = |atom: &Atom| {
+        // "I am going to prison": "going to" is read as "will".
+        let going = atom.role == Relation::Plain && atom.after_be;
+        let placed = matches!(atom.role, Relation::In | Relation::To | Relation::From);
+        !atom.modifier && (going || placed)
+    };
+    // "A third of it" is a part, and "the third of them" is one of several.
+    let ordinal = a.key.ends_with("th") && a.key.starts_with(|c: char| c.is_ascii_digit());
+    // "By day" is not "by the day", and most votes are not the most votes.
+    ordinal && indefinite
+        || both(Relation::By) && !a.modifier && !indefinite && a.determiner != "my" && b.determiner != "my" && a.class == "word" && a.shown == b.shown && is_period(a)
+        || a.key == "most"
+        // Who goes to prison is a prisoner, and who goes to the prison may be a visitor.
+        || inside(a) && inside(b) && TABLES.institutions.contains(&*a.key)
+}
+
+fn is_period(atom: &Atom) -> bool {
+    matches!(
+        &*atom.shown,
+        "hour" | "day" | "night" | "week" | "month" | "year"
+    )
+}
