@@ -37,6 +37,8 @@ struct LiveState {
     events: Vec<StreamEvent>,
     /// Another backend can no longer take the place of the one that answers.
     is_begun: bool,
+    /// Nothing more comes.
+    is_closed: bool,
     end: Option<Result<(), Broken>>,
 }
 
@@ -103,22 +105,27 @@ impl LiveAnswer {
         self.waiting.tell_followers();
     }
 
-    /// The answer will be delivered: those that wait may have what is there.
+    /// The answer is delivered: those that wait may have what is there.
     pub(crate) fn begin(&self) {
-        let mut state = self.state();
-        state.is_begun = true;
-        if matches!(state.events.last(), Some(StreamEvent::Done)) {
-            state.end = Some(Ok(()));
-        }
-        drop(state);
+        self.finish();
+        self.state().is_begun = true;
         self.waiting.tell_followers();
     }
 
-    /// Nothing more comes. An answer that is complete stays so.
+    /// All of it is there. Those that wait may have it once it begins, when its charge is stored.
+    pub(crate) fn finish(&self) {
+        let mut state = self.state();
+        if matches!(state.events.last(), Some(StreamEvent::Done)) {
+            state.end = Some(Ok(()));
+        }
+    }
+
+    /// Nothing more comes. An answer that is complete stays so, but reaches nobody where it has not
+    /// begun.
     pub(crate) fn close(&self) {
         let mut state = self.state();
-        let broken = || Err(Broken::new("the request that made the answer ended early"));
-        state.end.get_or_insert_with(broken);
+        state.is_closed = true;
+        state.end.get_or_insert_with(|| Err(ended_early()));
         drop(state);
         self.waiting.tell_followers();
     }
@@ -129,6 +136,7 @@ impl LiveAnswer {
         if !state.is_begun {
             return match &state.end {
                 Some(Err(broken)) => LiveNext::End(Err(broken.clone())),
+                Some(Ok(())) if state.is_closed => LiveNext::End(Err(ended_early())),
                 Some(Ok(())) | None => LiveNext::Nothing,
             };
         }
@@ -144,8 +152,9 @@ impl LiveAnswer {
         let state = self.state();
         match (&state.origin, &state.end) {
             (Some(origin), _) if state.is_begun => Some(Ok(Arc::clone(origin))),
-            (_, Some(_)) => Some(Err(())),
-            (_, None) => None,
+            (_, Some(Err(_))) => Some(Err(())),
+            (_, Some(Ok(()))) if state.is_closed => Some(Err(())),
+            (_, Some(Ok(())) | None) => None,
         }
     }
 
@@ -165,6 +174,10 @@ impl LiveAnswer {
             _ => None,
         }
     }
+}
+
+fn ended_early() -> Broken {
+    Broken::new("the request that made the answer ended early")
 }
 
 /// Those that wait for one answer: the leader that makes it, and the followers by their numbers.
@@ -282,6 +295,21 @@ mod tests {
         live.push(&mut vec![StreamEvent::Done]);
         let (from, events) = live.complete().expect("a whole answer");
         assert_eq!((&*from.model, events.len()), ("second", 2));
+    }
+
+    #[test]
+    fn an_answer_that_is_there_and_was_not_delivered_is_complete_and_reaches_nobody() {
+        let live = LiveAnswer::new();
+        live.comes_from(origin("m"));
+        live.push(&mut vec![text("all"), StreamEvent::Done]);
+        live.finish();
+        assert!(live.begun().is_none(), "its charge is not stored yet");
+        assert!(matches!(live.next(0), LiveNext::Nothing));
+        assert!(live.complete().is_some());
+        live.close();
+        assert!(matches!(live.begun(), Some(Err(()))));
+        assert!(matches!(live.next(0), LiveNext::End(Err(_))));
+        assert!(live.complete().is_some(), "it may still be stored");
     }
 
     #[test]

@@ -119,7 +119,12 @@ impl Recording {
         self.live.push(events);
     }
 
-    /// The answer will be delivered.
+    /// All of the answer is there.
+    pub(crate) fn finish(&self) {
+        self.live.finish();
+    }
+
+    /// The answer is delivered: its hold or its charge is stored.
     pub(crate) fn begin(&self) {
         self.live.begin();
     }

@@ -12,8 +12,8 @@ use crate::reply_stream::ReplyStream;
 use crate::usage_figures::{UsageFigures, in_answer};
 
 impl Engine {
-    /// The stage: hands over what will be delivered. No content reaches the caller before its hold
-    /// or its charge is stored. A stream settles itself as its last content is read; dropping it
+    /// The stage: hands over what will be delivered. No content reaches the caller, or those that follow
+    /// its request, before its hold or its charge is stored. A stream settles itself as its last content is read; dropping it
     /// leaves that to the settler.
     ///
     /// # Errors
@@ -40,12 +40,21 @@ async fn settle_and_hand_over(whole: Whole) -> Result<Answer, StoreError> {
             UsageFigures::Omitted => body,
         }),
     };
+    // Held here, since requests that follow get the answer behind the end of its record.
+    let recording = ended.record().recording().cloned();
+    let begin = || recording.iter().for_each(|recording| recording.begin());
     let ended = match ended.at_once() {
-        Ok(over) => return Ok(answer(over.record())),
+        Ok(over) => {
+            begin();
+            return Ok(answer(over.record()));
+        }
         Err(ended) => ended,
     };
     match ended.within(BOOKS_WAIT).await {
-        Ok(over) => Ok(answer(over.record())),
+        Ok(over) => {
+            begin();
+            Ok(answer(over.record()))
+        }
         Err((ended, error)) => {
             ended.waive();
             Err(error)
@@ -62,6 +71,9 @@ async fn hand_over_once_held(mut reply: Box<ReplyStream>) -> Result<Answer, Stor
             reply.give_up();
             return Err(error);
         }
+    }
+    if let Some(recording) = reply.record().recording() {
+        recording.begin();
     }
     Ok(Answer {
         head: AnswerHead::begun(reply.record()),

@@ -108,13 +108,9 @@ impl Engine {
         conversion: Conversion,
         sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
-        let recording = sent.record().recording().cloned();
         let begun = ReplyStream::begin(arriving, conversion, call, shaped, sent).await;
         match begun {
-            Ok(reply) => {
-                recording.iter().for_each(|recording| recording.begin());
-                Ok(Delivering::Stream(Box::new(reply)))
-            }
+            Ok(reply) => Ok(Delivering::Stream(Box::new(reply))),
             Err((failure, sent)) => Err(failed(failure, shaped, sent)),
         }
     }
@@ -199,7 +195,7 @@ impl Engine {
             // Boxed, since whole answers are handed over without it.
             return Box::pin(self.begun(call, shaped, arriving, conversion, sent)).await;
         }
-        recording.iter().for_each(|recording| recording.begin());
+        recording.iter().for_each(|recording| recording.finish());
         let upstream = complete.joined();
         let body = match translated {
             None => upstream.clone(),

@@ -35,11 +35,20 @@ pub(crate) type LeadersWork =
 
 /// The answers that are being made, by the keys of their requests.
 #[derive(Clone, Default)]
-pub(crate) struct FlightBoard(Arc<Mutex<HashMap<Key, FlightsOfKey>>>);
+pub(crate) struct FlightBoard(Arc<Mutex<FlightsByKey>>);
+
+#[derive(Default)]
+struct FlightsByKey {
+    keys: HashMap<Key, FlightsOfKey>,
+    /// Flights so far, of all keys.
+    begun: u64,
+}
 
 #[derive(Default)]
 struct FlightsOfKey {
     flights: Vec<Weak<Flight>>,
+    /// The number of the last flight among all, from 1.
+    last: u64,
     /// The highest round of a request for this key.
     round: u32,
     /// Seats given out, to spread followers over several leaders.
@@ -114,7 +123,7 @@ enum FlightWork {
 }
 
 impl FlightBoard {
-    fn all(&self) -> MutexGuard<'_, HashMap<Key, FlightsOfKey>> {
+    fn all(&self) -> MutexGuard<'_, FlightsByKey> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -125,31 +134,64 @@ impl FlightBoard {
         &self,
         key: Key,
         round: u32,
-        terms: impl FnOnce() -> FlightTerms,
+        terms: impl Fn() -> FlightTerms,
         is_current: impl Fn(u64) -> bool,
     ) -> Boarding {
-        // Dropped behind the lock: the last hold on a flight takes the lock itself.
-        let mut open: Vec<Arc<Flight>> = Vec::new();
-        let mut all = self.all();
-        let of_key = all.entry(key).or_default();
-        of_key.round = of_key.round.max(round).min(ROUNDS_MAX);
-        open.extend(of_key.flights.iter().filter_map(Weak::upgrade));
-        open.retain(|flight| flight.is_open() && is_current(flight.terms.flushes));
-        if open.len() >= 1_usize << of_key.round {
-            of_key.seats = of_key.seats.wrapping_add(1);
-            let first = of_key.seats;
-            let followed = (0..open.len())
-                .map(|step| &open[(first + step) % open.len()])
-                .find_map(Follower::of);
-            if let Some(follower) = followed {
-                return Boarding::Follow(follower);
+        loop {
+            // The lock is not held while flights are looked at: the last hold on a flight takes it,
+            // and the cabin of a flight is locked while its leader is polled.
+            let seen = self.look(key, round);
+            let open: Vec<&Arc<Flight>> = seen
+                .flights
+                .iter()
+                .filter(|flight| flight.is_open() && is_current(flight.terms.flushes))
+                .collect();
+            if open.len() >= 1_usize << seen.round {
+                let followed = (0..open.len())
+                    .map(|step| open[(seen.seat + step) % open.len()])
+                    .find_map(Follower::of);
+                if let Some(follower) = followed {
+                    return Boarding::Follow(follower);
+                }
             }
+            if let Some(ticket) = self.lead(key, &seen, &terms) {
+                return Boarding::Lead(ticket);
+            }
+        }
+    }
+
+    /// The flights of a key, and where the next follower sits.
+    fn look(&self, key: Key, round: u32) -> SeenFlights {
+        let mut all = self.all();
+        let of_key = all.keys.entry(key).or_default();
+        of_key.round = of_key.round.max(round).min(ROUNDS_MAX);
+        of_key.seats = of_key.seats.wrapping_add(1);
+        SeenFlights {
+            flights: of_key.flights.iter().filter_map(Weak::upgrade).collect(),
+            last: of_key.last,
+            round: of_key.round,
+            seat: of_key.seats,
+        }
+    }
+
+    /// A new flight; `None` if another one has begun since its key was looked at.
+    fn lead(
+        &self,
+        key: Key,
+        seen: &SeenFlights,
+        terms: impl Fn() -> FlightTerms,
+    ) -> Option<FlightTicket> {
+        let mut all = self.all();
+        let all = &mut *all;
+        let of_key = all.keys.entry(key).or_default();
+        if of_key.last != seen.last {
+            return None;
         }
         let flight = Arc::new(Flight {
             live: Arc::new(LiveAnswer::new()),
             board: self.clone(),
             key,
-            round: of_key.round,
+            round: seen.round,
             terms: terms(),
             cabin: Mutex::new(Cabin {
                 work: FlightWork::Idle,
@@ -161,8 +203,10 @@ impl FlightBoard {
                 figures: None,
             }),
         });
+        all.begun += 1;
+        of_key.last = all.begun;
         of_key.flights.push(Arc::downgrade(&flight));
-        Boarding::Lead(FlightTicket(LeadSeat {
+        Some(FlightTicket(LeadSeat {
             flight,
             figures: None,
         }))
@@ -171,13 +215,21 @@ impl FlightBoard {
     /// Forgets flights that are over.
     fn tidy(&self, key: Key) {
         let mut all = self.all();
-        if let Some(of_key) = all.get_mut(&key) {
+        if let Some(of_key) = all.keys.get_mut(&key) {
             of_key.flights.retain(|flight| flight.strong_count() > 0);
             if of_key.flights.is_empty() {
-                all.remove(&key);
+                all.keys.remove(&key);
             }
         }
     }
+}
+
+/// What the board showed of a key.
+struct SeenFlights {
+    flights: Vec<Arc<Flight>>,
+    last: u64,
+    round: u32,
+    seat: usize,
 }
 
 impl FlightTicket {
@@ -461,3 +513,6 @@ impl Drop for Follower {
         self.flight.left(cabin);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! The board beneath several threads.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::*;
+
+const KEY: [u8; 32] = [7; 32];
+/// A board that hangs fails its test.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn terms() -> FlightTerms {
+    FlightTerms {
+        flushes: 0,
+        payer: Payer::Owner,
+        session: None,
+    }
+}
+
+fn board(board: &FlightBoard, is_current: impl Fn(u64) -> bool) -> Boarding {
+    board.board(Key::from_bytes(KEY), 0, terms, is_current)
+}
+
+#[test]
+fn the_last_hold_on_a_flight_may_be_dropped_while_the_board_is_read() {
+    let (done, wait) = mpsc::channel();
+    std::thread::spawn(move || {
+        let flights = FlightBoard::default();
+        let Boarding::Lead(ticket) = board(&flights, |_| true) else {
+            panic!("the first one leads");
+        };
+        let ticket = Mutex::new(Some(ticket));
+        // The leader leaves at the moment at which its flight is found to be of another time.
+        let next = board(&flights, |_| {
+            drop(ticket.lock().unwrap().take());
+            false
+        });
+        done.send(matches!(next, Boarding::Lead(_))).unwrap();
+    });
+    assert_eq!(wait.recv_timeout(PATIENCE), Ok(true));
+}
+
+#[test]
+fn of_many_threads_one_leads_at_a_time() {
+    let flights = FlightBoard::default();
+    let leaders = Arc::new(AtomicUsize::new(0));
+    let (done, wait) = mpsc::channel();
+    for _ in 0..8 {
+        let (flights, leaders, done) = (flights.clone(), Arc::clone(&leaders), done.clone());
+        std::thread::spawn(move || {
+            for _ in 0..2_000 {
+                if let Boarding::Lead(ticket) = board(&flights, |_| true) {
+                    let others = leaders.fetch_add(1, Ordering::SeqCst);
+                    std::thread::yield_now();
+                    leaders.fetch_sub(1, Ordering::SeqCst);
+                    drop(ticket);
+                    if others > 0 {
+                        done.send(false).unwrap();
+                    }
+                }
+            }
+            done.send(true).unwrap();
+        });
+    }
+    for _ in 0..8 {
+        assert_eq!(wait.recv_timeout(PATIENCE), Ok(true));
+    }
+    assert!(flights.all().keys.is_empty(), "no flight is left");
+}
