@@ -18,12 +18,14 @@ pub trait SecondLevel: Send + Sync {
     /// The entry of a key. Ends within the level's deadline whatever happens.
     fn get<'a>(&'a self, key: &'a Key) -> LevelFuture<'a, SecondFetch>;
 
-    /// Keeps an entry for `left_ms` milliseconds at most. An entry above
-    /// [`bardo_types::privacy::SecurityClass::Standard`] never leaves the process.
+    /// Keeps an entry for `left_ms` milliseconds at most, and only while the last flush of all
+    /// processes is that of number `last`: a later one may have been meant for the entry. An entry
+    /// above [`bardo_types::privacy::SecurityClass::Standard`] never leaves the process.
     fn put<'a>(
         &'a self,
         entry: &'a CachedAnswer,
         left_ms: u64,
+        last: u64,
     ) -> LevelFuture<'a, Result<(), Loss>>;
 
     /// Removes what `flush` names, and says how many entries that were.

@@ -10,6 +10,7 @@ use bardo_cache::watch::{Changes, WatchedRequest};
 use bardo_types::ids::AccountId;
 use tokio::runtime::Handle;
 
+use crate::answer_cache::AnswerCache;
 use crate::cache_slot::CacheSlot;
 use crate::call::Call;
 use crate::engine::Engine;
@@ -27,7 +28,7 @@ pub struct Invalidated {
 
 impl Engine {
     /// Removes what the flushes name, here and in the level behind, through which other processes
-    /// learn of it.
+    /// learn of it. A caller that stops waiting stops nothing of it.
     pub fn invalidate<'a>(
         &'a self,
         flushes: &'a [Flush],
@@ -35,21 +36,12 @@ impl Engine {
     ) -> EngineFuture<'a, Invalidated> {
         Box::pin(async move {
             let removed = flushes.iter().map(|flush| self.forget(flush, cause)).sum();
-            let mut second = None;
-            if let Some(level) = self.cache.second() {
-                let mut all = Ok(0);
-                for flush in flushes {
-                    let done = level.flush(flush).await;
-                    if done.is_err() {
-                        self.cache.invalidations().tell_later(flush.clone());
-                    }
-                    all = all.and_then(|sum: u64| Ok(sum.saturating_add(done?)));
-                }
-                second = Some(all);
-            }
-            for flush in flushes {
-                self.cache.meaning().unshare_flushed(flush).await;
-            }
+            let behind = remove_behind(Arc::clone(&self.cache), flushes.to_vec());
+            let second = match Handle::try_current() {
+                // A runtime that ends takes its work along; the other processes end with it.
+                Ok(runtime) => runtime.spawn(behind).await.unwrap_or(None),
+                Err(_) => behind.await,
+            };
             Invalidated { removed, second }
         })
     }
@@ -77,15 +69,8 @@ impl Engine {
     /// Carries a flush out without a caller that waits for the level behind.
     fn invalidate_behind(&self, flush: Flush, cause: FlushCause) {
         self.forget(&flush, cause);
-        if let (Some(level), Ok(runtime)) = (self.cache.second(), Handle::try_current()) {
-            let (level, cache) = (Arc::clone(level), Arc::clone(&self.cache));
-            runtime.spawn(async move {
-                let told = level.flush(&flush).await;
-                cache.meaning().unshare_flushed(&flush).await;
-                if told.is_err() {
-                    cache.invalidations().tell_later(flush);
-                }
-            });
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(remove_behind(Arc::clone(&self.cache), vec![flush]));
         }
     }
 
@@ -142,8 +127,8 @@ impl Engine {
     }
 
     /// Tells the level behind the flushes that it could not be told at once, and carries out those
-    /// that other processes gave since this was called last. To be called each second. While it cannot be told what they were, stored answers about a market are not
-    /// served.
+    /// that other processes gave since this was called last. To be called each second. While it cannot be told
+    /// what they were, stored answers about a market are not served.
     ///
     /// # Errors
     /// When the level behind does not answer.
@@ -159,7 +144,12 @@ impl Engine {
             }
             let after = known.applied();
             let news = level.flushes(after).await?;
-            if after != Some(news.last) {
+            if after.is_none() {
+                // Flushes before the first contact are not known.
+                if self.cache.store().stats().entries > 0 {
+                    self.forget(&Flush::All, FlushCause::Elsewhere);
+                }
+            } else if after != Some(news.last) {
                 let flushes = news.flushes.unwrap_or_else(|| vec![Flush::All]);
                 for flush in &flushes {
                     self.forget(flush, FlushCause::Elsewhere);
@@ -169,4 +159,27 @@ impl Engine {
             Ok(())
         })
     }
+}
+
+/// Removes what the flushes name from the levels behind the memory of this process. What the first
+/// of them cannot be told is told later.
+async fn remove_behind(cache: Arc<AnswerCache>, flushes: Vec<Flush>) -> Option<Result<u64, Loss>> {
+    let mut second = None;
+    if let Some(level) = cache.second() {
+        let mut all = Ok(0);
+        for flush in &flushes {
+            let done = level.flush(flush).await;
+            if done.is_err() {
+                cache.invalidations().tell_later(flush.clone());
+            }
+            // A request may have taken an entry from there meanwhile.
+            cache.store().flush(flush);
+            all = all.and_then(|sum: u64| Ok(sum.saturating_add(done?)));
+        }
+        second = Some(all);
+    }
+    for flush in &flushes {
+        cache.meaning().unshare_flushed(flush).await;
+    }
+    second
 }

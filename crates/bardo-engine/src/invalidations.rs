@@ -1,6 +1,6 @@
 //! What is remembered of invalidations: their causes, the last flushes, and what requests said last.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,12 +8,15 @@ use std::time::Duration;
 use bardo_cache::store::{Flush, FlushSubject};
 use bardo_cache::ttl::MarketRegime;
 use bardo_cache::watch::Watch;
+use bardo_types::ids::AccountId;
 use tokio::time::Instant;
 
 /// Agents whose regime and playbook are remembered.
 const AGENTS: usize = 8_192;
-/// Flushes that are remembered for answers under way.
+/// Flushes that are remembered for answers under way: of all tenants, and of each one.
 const RECENT: usize = 256;
+/// Tenants whose flushes are remembered.
+const TENANTS: usize = 4_096;
 /// Flushes that wait for the level behind. More of them become one flush of everything.
 const UNTOLD: usize = 256;
 /// Longest time without news of other processes in which stored answers about a market are served.
@@ -77,11 +80,75 @@ pub(crate) struct Invalidations {
     untold: Mutex<VecDeque<Flush>>,
 }
 
+/// The last flushes of all tenants, and those of each one.
 #[derive(Default)]
 struct RecentFlushes {
     /// Flushes so far.
     count: u64,
-    last: VecDeque<Flush>,
+    of_all: LastFlushes,
+    of_tenant: HashMap<AccountId, LastFlushes>,
+    /// Number of the last flush of a tenant that is forgotten as a whole.
+    forgotten: u64,
+}
+
+/// The last flushes, each with its number among all.
+#[derive(Default)]
+struct LastFlushes {
+    last: VecDeque<(u64, Flush)>,
+    /// Number of the last one that is forgotten.
+    forgotten: u64,
+}
+
+impl LastFlushes {
+    fn note(&mut self, number: u64, flush: Flush) {
+        self.last.push_back((number, flush));
+        if self.last.len() > RECENT
+            && let Some((number, _)) = self.last.pop_front()
+        {
+            self.forgotten = number;
+        }
+    }
+
+    /// Whether one of them after the one of this number would have removed an answer. Of those that
+    /// are forgotten, each may have.
+    fn reached_since(&self, count: u64, answer: &FlushSubject<'_>) -> bool {
+        let since = self
+            .last
+            .iter()
+            .rev()
+            .take_while(|(number, _)| *number > count);
+        self.forgotten > count
+            || since
+                .map(|(_, flush)| flush)
+                .any(|flush| flush.reaches(answer))
+    }
+
+    fn newest(&self) -> u64 {
+        self.last.back().map_or(0, |(number, _)| *number)
+    }
+}
+
+impl RecentFlushes {
+    fn note(&mut self, flush: &Flush) {
+        self.count += 1;
+        let Some(tenant) = flush.tenant() else {
+            return self.of_all.note(self.count, flush.clone());
+        };
+        if self.of_tenant.len() >= TENANTS && !self.of_tenant.contains_key(tenant) {
+            self.forget_oldest();
+        }
+        let own = self.of_tenant.entry(tenant.clone()).or_default();
+        own.note(self.count, flush.clone());
+    }
+
+    /// Forgets the older half of the tenants, by their newest flushes.
+    fn forget_oldest(&mut self) {
+        let mut newest: Vec<u64> = self.of_tenant.values().map(LastFlushes::newest).collect();
+        newest.sort_unstable();
+        let middle = newest[newest.len() / 2];
+        self.of_tenant.retain(|_, own| own.newest() > middle);
+        self.forgotten = self.forgotten.max(middle);
+    }
 }
 
 impl Default for Invalidations {
@@ -104,11 +171,7 @@ impl Invalidations {
     pub(crate) fn note(&self, flush: &Flush, cause: FlushCause) {
         self.counts[cause as usize].fetch_add(1, Ordering::Relaxed);
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.count += 1;
-        recent.last.push_back(flush.clone());
-        if recent.last.len() > RECENT {
-            recent.last.pop_front();
-        }
+        recent.note(flush);
     }
 
     /// Flushes so far. An answer that is under way compares it with the number at its end.
@@ -120,15 +183,11 @@ impl Invalidations {
     /// Whether a flush after the one of this number would have removed an answer.
     pub(crate) fn reached_since(&self, count: u64, answer: &FlushSubject<'_>) -> bool {
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = usize::try_from(recent.count - count.min(recent.count)).unwrap_or(usize::MAX);
-        // Of those that are forgotten any may have reached it.
-        since > recent.last.len()
-            || recent
-                .last
-                .iter()
-                .rev()
-                .take(since)
-                .any(|flush| flush.reaches(answer))
+        let own = recent.of_tenant.get(answer.tenant);
+        recent.count > count
+            && (recent.forgotten > count && own.is_none()
+                || recent.of_all.reached_since(count, answer)
+                || own.is_some_and(|own| own.reached_since(count, answer)))
     }
 
     /// Regime that an operator set.
@@ -220,9 +279,8 @@ impl Invalidations {
 mod tests {
     use super::*;
     use bardo_cache::scope::Namespace;
-    use bardo_cache::tags::Tags;
+    use bardo_cache::tags::{CacheTag, Tags};
     use bardo_cache::ttl::AnswerKind;
-    use bardo_types::ids::AccountId;
 
     #[test]
     fn an_answer_under_way_learns_of_a_flush_that_reaches_it_and_of_too_many() {
@@ -248,11 +306,40 @@ mod tests {
             known.note(&Flush::Tenant(account("third")), FlushCause::Account);
         }
         assert!(
+            !known.reached_since(later, &answer),
+            "another account removes only its own"
+        );
+        let weather = Flush::Tag(Some(own.clone()), CacheTag::Domain("weather".into()));
+        for _ in 0..=RECENT {
+            known.note(&weather, FlushCause::Account);
+        }
+        assert!(
             known.reached_since(later, &answer),
             "one of them is forgotten"
         );
-        let counts = [("account", RECENT as u64 + 2), ("regime", 1)];
+        let counts = [("account", 2 * RECENT as u64 + 3), ("regime", 1)];
         assert_eq!(known.counts(), counts);
+    }
+
+    #[test]
+    fn of_too_many_accounts_the_older_half_is_forgotten_and_may_have_reached_what_is_older() {
+        let account = |name: &str| AccountId::parse(name).unwrap();
+        let (own, tags) = (account("own"), Tags::default());
+        let namespace = Namespace::tenant(&own);
+        let answer = FlushSubject {
+            tenant: &own,
+            namespace: &namespace,
+            kind: AnswerKind::Static,
+            tags: &tags,
+        };
+        let known = Invalidations::default();
+        let start = known.count();
+        for number in 0..=TENANTS {
+            let flush = Flush::Tenant(account(&format!("a{number}")));
+            known.note(&flush, FlushCause::Account);
+        }
+        assert!(known.reached_since(start, &answer));
+        assert!(!known.reached_since(TENANTS as u64 / 2 + 1, &answer));
     }
 
     #[test]

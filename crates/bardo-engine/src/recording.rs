@@ -258,9 +258,9 @@ impl Recording {
             let (second, entry) = (Arc::clone(second), Arc::clone(&entry));
             let heard = self.slot.heard;
             runtime.spawn(async move {
-                if !is_removed_elsewhere(&*second, &entry, heard).await {
-                    // A loss is counted there and costs a miss.
-                    let _ = second.put(&entry, entry.ttl_ms).await;
+                // A loss is counted there and costs a miss.
+                if let Some(last) = last_flush(&*second, &entry, heard).await {
+                    let _ = second.put(&entry, entry.ttl_ms, last).await;
                 }
             });
         }
@@ -268,22 +268,18 @@ impl Recording {
     }
 }
 
-/// Whether another process has removed an answer since its request was looked up, and this one has
-/// not heard of it. In the level behind, nothing would remove the answer again.
-async fn is_removed_elsewhere(
+/// The number of the last flush of all processes, if none of those after `heard` would have removed an
+/// answer. In the level behind, nothing would remove the answer again.
+async fn last_flush(
     second: &dyn SecondLevel,
     entry: &CachedAnswer,
     heard: Option<u64>,
-) -> bool {
-    // Nothing was heard of other processes yet.
-    let Some(heard) = heard else {
-        return false;
-    };
-    let news = second.flushes(Some(heard)).await;
-    let flushes = news.ok().and_then(|news| news.flushes);
-    // What cannot be known may have reached it.
+) -> Option<u64> {
+    // While nothing was heard of other processes, any of their flushes may have reached it.
+    let news = second.flushes(Some(heard?)).await.ok()?;
     let subject = FlushSubject::of(entry);
-    flushes.is_none_or(|flushes| flushes.iter().any(|flush| flush.reaches(&subject)))
+    let is_removed = news.flushes?.iter().any(|flush| flush.reaches(&subject));
+    (!is_removed).then_some(news.last)
 }
 
 /// The losses that a stored answer has for each caller: it is whole, so its limit is none.

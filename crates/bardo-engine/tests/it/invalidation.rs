@@ -16,6 +16,7 @@ use bardo_providers::transport::Transport;
 use bardo_types::ids::AccountId;
 use bardo_types::model::Dialect;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use crate::caching::{asking, policy, purse, words};
 use crate::purse::Purse;
@@ -154,7 +155,7 @@ impl SecondLevel for Level {
         Box::pin(std::future::ready(SecondFetch::Absent))
     }
 
-    fn put<'a>(&'a self, _: &'a CachedAnswer, _: u64) -> LevelFuture<'a, Result<(), Loss>> {
+    fn put<'a>(&'a self, _: &'a CachedAnswer, _: u64, _: u64) -> LevelFuture<'a, Result<(), Loss>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
@@ -208,6 +209,70 @@ async fn a_removal_that_the_level_behind_misses_is_told_once_it_is_back() {
     );
 }
 
+/// A level that carries a removal out only when it is let through.
+struct SlowLevel {
+    gate: Semaphore,
+    told: Mutex<Vec<Flush>>,
+    losses: LevelLosses,
+}
+
+impl SecondLevel for SlowLevel {
+    fn get<'a>(&'a self, _key: &'a Key) -> LevelFuture<'a, SecondFetch> {
+        Box::pin(std::future::ready(SecondFetch::Absent))
+    }
+
+    fn put<'a>(&'a self, _: &'a CachedAnswer, _: u64, _: u64) -> LevelFuture<'a, Result<(), Loss>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn flush<'a>(&'a self, flush: &'a Flush) -> LevelFuture<'a, Result<u64, Loss>> {
+        Box::pin(async move {
+            self.gate.acquire().await.expect("it stays open").forget();
+            self.told
+                .lock()
+                .expect("no thread panics")
+                .push(flush.clone());
+            Ok(1)
+        })
+    }
+
+    fn losses(&self) -> &LevelLosses {
+        &self.losses
+    }
+
+    fn mode(&self) -> &'static str {
+        "up"
+    }
+}
+
+#[tokio::test]
+async fn a_removal_goes_on_when_its_caller_stops_waiting() {
+    let level = Arc::new(SlowLevel {
+        gate: Semaphore::new(0),
+        told: Mutex::default(),
+        losses: LevelLosses::default(),
+    });
+    let second = Some(Arc::clone(&level) as Arc<dyn SecondLevel>);
+    let services = Services::without_money(Arc::new(Silent));
+    let transport = Transport::new(Duration::from_secs(5));
+    let engine = Engine::new(
+        world(([127, 0, 0, 1], 9).into(), true, None),
+        transport,
+        services,
+    )
+    .with_cache(AnswerCache::new(Limits::default(), || None, second));
+    let removals = ["a", "b"].map(|name| Flush::Tenant(AccountId::parse(name).expect("an id")));
+    let mut order = engine.invalidate(&removals, FlushCause::Account);
+    let begun = std::future::poll_fn(|cx| Poll::Ready(order.as_mut().poll(cx))).await;
+    assert!(begun.is_pending());
+    drop(order);
+    level.gate.add_permits(removals.len());
+    for _ in 0..16 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(*level.told.lock().expect("no thread panics"), removals);
+}
+
 /// A level that other processes share, with what they removed.
 #[derive(Default)]
 struct SharedLevel {
@@ -236,7 +301,12 @@ impl SecondLevel for SharedLevel {
         Box::pin(std::future::ready(entry))
     }
 
-    fn put<'a>(&'a self, entry: &'a CachedAnswer, _: u64) -> LevelFuture<'a, Result<(), Loss>> {
+    fn put<'a>(
+        &'a self,
+        entry: &'a CachedAnswer,
+        _: u64,
+        _: u64,
+    ) -> LevelFuture<'a, Result<(), Loss>> {
         self.entries().push(entry.clone());
         Box::pin(std::future::ready(Ok(())))
     }
@@ -307,4 +377,29 @@ async fn an_answer_that_another_process_removed_while_it_was_made_is_not_shared(
         engine.follow_flushes().await.expect("news");
         assert_eq!(place().await, expected, "{removed}");
     }
+}
+
+#[tokio::test]
+async fn what_is_stored_before_the_first_news_of_other_processes_goes_with_them() {
+    let level = Arc::new(SharedLevel::default());
+    let second = Some(Arc::clone(&level) as Arc<dyn SecondLevel>);
+    let services = Services::without_money(Arc::new(Silent));
+    let policed = |address| Snapshot {
+        cache: policy(),
+        ..world(address, true, None)
+    };
+    let bench = Bench::adjusted(services, policed, |engine| {
+        engine.with_cache(AnswerCache::new(Limits::default(), || None, second))
+    });
+    let place = async || {
+        let answer = bench.ask(Dialect::Chat, &about_a_market("one", None)).await;
+        answer.expect("an answer").head.cache
+    };
+    assert_eq!(place().await, "miss");
+    assert_eq!(place().await, "hash", "no other process is known");
+    tokio::task::yield_now().await;
+    assert!(level.entries().is_empty(), "nor told of it");
+    bench.engine.follow_flushes().await.expect("news");
+    assert_eq!(place().await, "miss", "others may have removed it");
+    assert_eq!(place().await, "hash");
 }

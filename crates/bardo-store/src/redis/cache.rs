@@ -9,6 +9,8 @@
 //! names of entries by the time of their expiry, so that a flush finds them and old names go. All
 //! names carry one hash tag, for a script touches several of them.
 
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bardo_cache::entry::CachedAnswer;
@@ -35,6 +37,8 @@ const TELL: usize = 2;
 const NEWS: usize = 3;
 /// Flushes that are kept for other processes.
 const NEWS_KEPT: u64 = 1_000;
+/// Orders of this process that are remembered.
+const OWN_KEPT: usize = 1_000;
 /// Entries that one call of the script removes: Redis serves nobody else meanwhile.
 const FLUSHED_AT_ONCE: u64 = 500;
 /// Calls that one flush makes at most.
@@ -80,6 +84,8 @@ pub struct RedisCache {
     vault: Vault,
     losses: LevelLosses,
     value_bytes: usize,
+    /// Orders of flushes that this process told: it has carried them out.
+    own: Mutex<VecDeque<Vec<u8>>>,
 }
 
 impl std::fmt::Debug for RedisCache {
@@ -116,6 +122,7 @@ impl RedisCache {
             vault,
             losses: LevelLosses::default(),
             value_bytes: options.value_bytes,
+            own: Mutex::default(),
         })
     }
 
@@ -141,16 +148,18 @@ impl RedisCache {
         self.vault.open(key, &value).map(Some)
     }
 
-    async fn keep(&self, entry: &CachedAnswer, left_ms: u64) -> Result<(), Loss> {
+    async fn keep(&self, entry: &CachedAnswer, left_ms: u64, last: u64) -> Result<(), Loss> {
         let mut salt = [0; SALT_BYTES];
         getrandom::fill(&mut salt).map_err(|_| Loss::Withheld)?;
         let value = self.vault.close(entry, salt)?;
         if value.len() > self.value_bytes || left_ms == 0 {
             return Err(Loss::Withheld);
         }
-        let mut keys = vec![entry_name(&self.vault.name(&entry.key))];
+        let [number, _] = NEWS_NAMES;
+        let mut keys = vec![number.to_owned(), entry_name(&self.vault.name(&entry.key))];
         keys.extend(self.vault.sets(entry).iter().map(|set| set_name(set)));
-        let arguments = [left_ms.to_string().into_bytes(), value];
+        let (left, last) = (left_ms.to_string(), last.to_string());
+        let arguments = [left.into_bytes(), value, last.into_bytes()];
         self.level
             .ask(None, move |mut open| async move {
                 open.run(PUT, &keys, &arguments).await
@@ -186,12 +195,26 @@ impl RedisCache {
         let mut salt = [0; SALT_BYTES];
         getrandom::fill(&mut salt).map_err(|_| Loss::Withheld)?;
         let value = self.vault.close_flush(flush, salt)?;
+        self.note_own(value.clone());
         let arguments = [NEWS_KEPT.to_string().into_bytes(), value];
         self.level
             .ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
                 open.run(TELL, &NEWS_NAMES, &arguments).await
             })
             .await
+    }
+
+    fn own(&self) -> MutexGuard<'_, VecDeque<Vec<u8>>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes an order that this process tells.
+    fn note_own(&self, order: Vec<u8>) {
+        let mut own = self.own();
+        own.push_back(order);
+        if own.len() > OWN_KEPT {
+            own.pop_front();
+        }
     }
 
     async fn news(&self, after: Option<u64>) -> Result<FlushNews, Loss> {
@@ -208,15 +231,16 @@ impl RedisCache {
         };
         // A Redis that lost its memory begins again at zero.
         let is_whole = last.checked_sub(after) == Some(values.len() as u64);
-        let opened = values.iter().map(|value| {
+        let own = self.own();
+        let others = values.iter().filter_map(|value| {
             // Each begins with its number, so that equal ones are two.
-            let value = value
-                .iter()
-                .position(|byte| *byte == b':')
-                .map(|at| &value[at + 1..]);
-            self.vault.open_flush(value.unwrap_or_default()).ok()
+            let at = value.iter().position(|byte| *byte == b':');
+            let order = at.map_or(&value[..0], |at| &value[at + 1..]);
+            let is_own = own.iter().any(|own| own == order);
+            (!is_own).then(|| self.vault.open_flush(order).ok())
         });
-        let flushes = opened.collect::<Option<Vec<Flush>>>();
+        let flushes = others.collect::<Option<Vec<Flush>>>();
+        drop(own);
         let flushes = flushes.filter(|_| is_whole);
         Ok(FlushNews { last, flushes })
     }
@@ -249,19 +273,23 @@ impl SecondLevel for RedisCache {
         &'a self,
         entry: &'a CachedAnswer,
         left_ms: u64,
+        last: u64,
     ) -> LevelFuture<'a, Result<(), Loss>> {
         Box::pin(async move {
-            let kept = self.keep(entry, left_ms).await;
+            let kept = self.keep(entry, left_ms, last).await;
             kept.map_err(|loss| self.losses.count(loss))
         })
     }
 
     fn flush<'a>(&'a self, flush: &'a Flush) -> LevelFuture<'a, Result<u64, Loss>> {
         Box::pin(async move {
-            // The entries go first: a process that learns of the flush must not find them here.
+            // The entries go first: a process that learns of the flush must not find them here. What
+            // was stored before all were told goes behind it, and nothing is stored afterwards by
+            // those that do not know of the flush.
             let removed = self.remove(flush).await;
             let told = self.tell(flush).await;
-            let done = removed.and_then(|removed| told.map(|()| removed));
+            let rest = self.remove(flush).await;
+            let done = removed.and_then(|removed| told.and(rest).map(|rest| removed + rest));
             done.map_err(|loss| self.losses.count(loss))
         })
     }

@@ -93,7 +93,8 @@ fn get(cache: &RedisCache, entry: &CachedAnswer) -> SecondFetch {
 }
 
 fn put(cache: &RedisCache, entry: &CachedAnswer) {
-    block_on(cache.put(entry, 60_000)).unwrap();
+    let last = block_on(cache.flushes(None)).unwrap().last;
+    block_on(cache.put(entry, 60_000, last)).unwrap();
 }
 
 fn name(key: &str, entry: &CachedAnswer) -> String {
@@ -116,7 +117,7 @@ fn an_entry_of_one_process_is_found_by_another_and_goes_in_time() {
     let left = server.command(&["PTTL", &name(OPERATOR, &entry)]).unwrap();
     let left: i64 = left.trim().parse().unwrap();
     assert!((1..=60_000).contains(&left), "{left}");
-    block_on(here.put(&entry, 1)).unwrap();
+    block_on(here.put(&entry, 1, 0)).unwrap();
     until("it expired", || get(&there, &entry) == SecondFetch::Absent);
     let losses = Loss::ALL.map(|loss| here.losses().of(loss) + there.losses().of(loss));
     assert_eq!(losses, [0; Loss::ALL.len()]);
@@ -228,7 +229,7 @@ fn a_flush_of_more_than_one_batch_removes_all() {
     let server = RedisServer::start().unwrap();
     let cache = connected(&patient(&server, OPERATOR));
     let entries: Vec<CachedAnswer> = (0..1_203).map(|_| entry("a", &[])).collect();
-    let puts = entries.iter().map(|entry| cache.put(entry, 60_000));
+    let puts = entries.iter().map(|entry| cache.put(entry, 60_000, 0));
     let stored = block_on(join_all(puts.collect()));
     let kept = stored.iter().filter(|kept| kept.is_ok()).count() as u64;
     assert!(kept >= 1_000, "{kept}");
@@ -247,7 +248,7 @@ fn names_of_expired_entries_leave_their_sets() {
     let set = &vault.flushed_sets(&Flush::All)[0];
     let set = format!("bardo:{{cache}}:s:{set}");
     for _ in 0..20 {
-        block_on(cache.put(&entry("a", &[]), 1)).unwrap();
+        block_on(cache.put(&entry("a", &[]), 1, 0)).unwrap();
     }
     until("old names are gone", || {
         put(&cache, &entry("a", &[]));
@@ -270,7 +271,7 @@ fn a_redis_that_dies_is_a_miss_and_comes_back() {
         get(&cache, &entry) == SecondFetch::Lost(Loss::Down)
     });
     assert!(cache.losses().of(Loss::Down) > 0);
-    assert_eq!(block_on(cache.put(&entry, 9)), Err(Loss::Down));
+    assert_eq!(block_on(cache.put(&entry, 9, 0)), Err(Loss::Down));
     assert_eq!(block_on(cache.flush(&Flush::All)), Err(Loss::Down));
     server.resume().unwrap();
     until("it is back", || get(&cache, &entry) == SecondFetch::Absent);
@@ -320,12 +321,12 @@ fn an_entry_that_is_private_or_large_never_leaves_the_process() {
     });
     let mut private = entry("a", &[]);
     private.class = SecurityClass::Private;
-    assert_eq!(block_on(cache.put(&private, 9)), Err(Loss::Withheld));
+    assert_eq!(block_on(cache.put(&private, 9, 0)), Err(Loss::Withheld));
     let mut large = entry("a", &[]);
     large.model = "m".repeat(400).into();
-    assert_eq!(block_on(cache.put(&large, 9)), Err(Loss::Withheld));
+    assert_eq!(block_on(cache.put(&large, 9, 0)), Err(Loss::Withheld));
     assert_eq!(
-        block_on(cache.put(&entry("a", &[]), 0)),
+        block_on(cache.put(&entry("a", &[]), 0, 0)),
         Err(Loss::Withheld)
     );
     assert_eq!(server.command(&["DBSIZE"]).unwrap().trim(), "0");
@@ -341,7 +342,7 @@ fn a_full_redis_refuses_and_keeps_serving() {
         .command(&["CONFIG", "SET", "maxmemory", "1"])
         .unwrap();
     assert_eq!(
-        block_on(cache.put(&entry("a", &[]), 9_000)),
+        block_on(cache.put(&entry("a", &[]), 9_000, 0)),
         Err(Loss::Refused)
     );
     assert_eq!(
@@ -408,4 +409,34 @@ fn a_flush_is_told_to_the_other_processes_and_a_gap_in_the_news_empties_them() {
         flushes: None,
     };
     assert_eq!(news(Some(3)), reset);
+}
+
+#[test]
+fn a_process_that_does_not_know_of_a_flush_stores_nothing_behind_it() {
+    let server = RedisServer::start().unwrap();
+    let [one, other] = [(); 2].map(|()| connected(&patient(&server, OPERATOR)));
+    let entry = entry("a", &[]);
+    let known = block_on(one.flushes(None)).unwrap().last;
+    block_on(other.flush(&Flush::Tenant(account("a")))).unwrap();
+    block_on(one.put(&entry, 60_000, known)).unwrap();
+    assert_eq!(get(&other, &entry), SecondFetch::Absent);
+    put(&one, &entry);
+    assert!(matches!(get(&other, &entry), SecondFetch::Entry(_)));
+}
+
+#[test]
+fn a_flush_is_no_news_to_the_process_that_gave_it() {
+    let server = RedisServer::start().unwrap();
+    let [one, other] = [(); 2].map(|()| connected(&patient(&server, OPERATOR)));
+    let flush = Flush::Tenant(account("a"));
+    block_on(one.flush(&flush)).unwrap();
+    let news = |cache: &RedisCache| block_on(cache.flushes(Some(0))).unwrap();
+    let told = |flushes| FlushNews {
+        last: 1,
+        flushes: Some(flushes),
+    };
+    for _ in 0..2 {
+        assert_eq!(news(&one), told(Vec::new()));
+        assert_eq!(news(&other), told(vec![flush.clone()]));
+    }
 }
