@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bardo_cache::entry::CachedAnswer;
+use bardo_cache::guard::Signature;
 use bardo_cache::key::Key;
 use bardo_cache::policy::Never;
 use bardo_cache::sealed::Sealer;
@@ -103,6 +104,8 @@ pub struct CacheCounts {
 /// Time for the vector of a question whose answer is stored already. No caller waits for it.
 const LEARNING: Duration = Duration::from_secs(10);
 
+/// Why answers about a market are not served while the removals of other processes are unknown.
+pub(crate) const NO_NEWS: &str = "no_news";
 /// Answers that are looked up for one question of another process.
 const ELSEWHERE_MAX: usize = 4;
 
@@ -214,12 +217,32 @@ impl AnswerCache {
         now_ms: u64,
     ) {
         let known = self.meaning.elsewhere(question, vector).await;
-        for key in known.into_iter().take(ELSEWHERE_MAX) {
-            if self.find_of(&key, slot, tenant, now_ms).await.is_some() {
-                self.index_now(key, question, vector);
+        for known in known.into_iter().take(ELSEWHERE_MAX) {
+            if self
+                .find_of(&known.key, slot, tenant, now_ms)
+                .await
+                .is_some()
+            {
+                let asked = MeaningQuestion {
+                    signature: Signature::of(&known.text),
+                    text: known.text,
+                    ..question.clone()
+                };
+                let vector = SentenceVector {
+                    vector: known.vector,
+                    ..vector.clone()
+                };
+                self.index_now(known.key, &asked, &vector);
                 return;
             }
         }
+    }
+
+    /// Whether the removals of other processes are known well enough for a request: one may have
+    /// removed an answer about a market, and could not tell.
+    pub(crate) fn has_news_for(&self, slot: &CacheSlot) -> bool {
+        let is_alone = self.second.is_none();
+        is_alone || slot.kind == AnswerKind::Static || self.invalidations.is_current()
     }
 
     /// The entry of a key, here or in the level behind, if the caller of `slot` may have it now.
@@ -235,9 +258,7 @@ impl AnswerCache {
         let Some(second) = &self.second else {
             return store.get(key, &reading);
         };
-        // Another process may have removed what is here, and could not tell.
-        let is_current = slot.kind == AnswerKind::Static || self.invalidations.is_current();
-        if !is_current {
+        if !self.has_news_for(slot) {
             return None;
         }
         if store.holds(key)

@@ -8,7 +8,7 @@ use bardo_cache::semantic::AuditReport;
 use bardo_router::Router;
 use bardo_types::privacy::SecurityClass;
 
-use crate::answer_cache::CacheSkip;
+use crate::answer_cache::{CacheSkip, NO_NEWS};
 use crate::cache_slot::CacheSlot;
 use crate::caching::{may_have, slot_of};
 use crate::call::Call;
@@ -20,6 +20,8 @@ use crate::received::Received;
 use crate::shape::shape;
 use crate::similar::{MeaningSkip, Similar, thousandths};
 
+const WHY_NO_NEWS: &str = "answers about a market are not served while it is unknown what other \
+    processes removed: the level behind does not answer";
 /// Time for the vector of a question that is explained.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -154,6 +156,7 @@ impl Engine {
         let reader = slot.reader(&call.principal().account, now_ms);
         let found = store.get(&slot.key, &reader);
         let (result, reason, age) = match found {
+            _ if !self.cache.has_news_for(slot) => (NO_NEWS, WHY_NO_NEWS.to_owned(), None),
             Some(hit) if may_have(call, &hit.entry.model, &hit.entry.provider) => {
                 let age = Duration::from_millis(hit.age_ms);
                 let left = hit.left_ms / 1_000;
@@ -213,6 +216,7 @@ impl Engine {
             Similar::Far(Some(closest)) => ("similarity", Some(*closest)),
             Similar::Far(None) => ("no_entry", None),
             Similar::Closed => ("scope", None),
+            Similar::Unknown => (NO_NEWS, None),
         };
         ExplainedMeaning {
             result,
@@ -257,6 +261,7 @@ fn in_words(found: &Similar, serves: bool, threshold: f32) -> String {
         Similar::Far(None) => "no question is stored with the same context: the same caller, \
             model, settings, system prompt and earlier turns"
             .to_owned(),
+        Similar::Unknown => WHY_NO_NEWS.to_owned(),
         Similar::Closed => {
             "a stored question asks the same, and the key may not use the model or backend of its \
             answer"

@@ -16,7 +16,7 @@ use bardo_wire::table;
 use bytes::Bytes;
 
 use crate::answer::{Answer, Delivering, Whole};
-use crate::answer_cache::CacheSkip;
+use crate::answer_cache::{CacheSkip, NO_NEWS};
 use crate::answer_notes::NoNotes;
 use crate::answer_stages::AnswerStages;
 use crate::cache_slot::CacheSlot;
@@ -139,18 +139,29 @@ impl Engine {
             self.cache.refuse(&call.principal().account);
             return Err(EngineError::NotCached { why: NONE_STORED });
         }
-        let has_expired = serves && self.cache.store().holds(&slot.key);
-        let reason = match (serves, has_expired) {
-            (true, true) => "expired",
-            (true, false) => {
-                let unstored = self.cache.unstored_because(&slot.key);
-                unstored.map_or("no_entry", CacheSkip::as_str)
-            }
-            (false, _) => "no_cache",
+        let reason = if serves {
+            self.unserved(call, &slot)
+        } else {
+            "no_cache"
         };
         limited.missed(slot);
         limited.cache_reason(reason);
         Ok(None)
+    }
+
+    /// Why no stored answer is served.
+    fn unserved(&self, call: &Call, slot: &CacheSlot) -> &'static str {
+        let store = self.cache.store();
+        if !self.cache.has_news_for(slot) {
+            return NO_NEWS;
+        }
+        if !store.holds(&slot.key) {
+            let unstored = self.cache.unstored_because(&slot.key);
+            return unstored.map_or("no_entry", CacheSkip::as_str);
+        }
+        let reader = slot.reader(&call.principal().account, self.services.clock.now_ms());
+        // If it may be served, the key may not use its model or backend.
+        store.get(&slot.key, &reader).map_or("expired", |_| "scope")
     }
 
     /// The place of a request after what it shows to be old was removed.

@@ -18,6 +18,7 @@ use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
 use tokio::sync::oneshot;
 
+use crate::answer_cache::NO_NEWS;
 use crate::cache_slot::CacheSlot;
 use crate::caching::{is_golem, key_scope, may_have, settings};
 use crate::call::Call;
@@ -57,6 +58,8 @@ pub(crate) enum Similar {
     Far(Option<f32>),
     /// The caller may not use the model or the backend of the answer.
     Closed,
+    /// Nothing is compared: other processes may have removed the answers, and cannot tell.
+    Unknown,
 }
 
 impl Engine {
@@ -170,7 +173,7 @@ impl Engine {
             miss => {
                 match &miss {
                     Similar::Guarded { mismatch, .. } => meaning.guarded(mismatch.class()),
-                    Similar::Hit { .. } | Similar::Far(_) | Similar::Closed => meaning.miss(),
+                    _ => meaning.miss(),
                 }
                 planned
                     .limited_mut()
@@ -305,6 +308,9 @@ impl Engine {
         vector: &SentenceVector,
     ) -> Similar {
         let (meaning, store) = (self.cache.meaning(), self.cache.store());
+        if !self.cache.has_news_for(slot) {
+            return Similar::Unknown;
+        }
         let now_ms = self.services.clock.now_ms();
         let reader = slot.reader(&call.principal().account, now_ms);
         for _ in 0..TRIES {
@@ -345,6 +351,7 @@ impl Similar {
             }
             Self::Far(None) => "no_entry".to_owned(),
             Self::Closed => "scope".to_owned(),
+            Self::Unknown => NO_NEWS.to_owned(),
         }
     }
 }

@@ -24,13 +24,13 @@ impl MeaningCache {
         self.shared.get().is_some()
     }
 
-    /// The keys of stored answers to the same question, as other processes learnt them. Similarity
+    /// The stored questions that ask the same, as other processes learnt them. Similarity
     /// and words are compared here, whatever the store says.
     pub(crate) async fn elsewhere(
         &self,
         question: &MeaningQuestion,
         vector: &SentenceVector,
-    ) -> Vec<Key> {
+    ) -> Vec<SharedQuestion> {
         let Some(shared) = self.shared.get() else {
             return Vec::new();
         };
@@ -44,7 +44,7 @@ impl MeaningCache {
                     .is_none()
         };
         let found = found.unwrap_or_default().into_iter();
-        found.filter(is_same).map(|known| known.key).collect()
+        found.filter(is_same).collect()
     }
 
     /// Tells other processes of the question of an answer that was just stored.
