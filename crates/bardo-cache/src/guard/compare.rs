@@ -131,12 +131,18 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         return Some(difference);
     }
     let mut turns = Turns::default();
+    let what = |frame: &SentenceFrame| frame.ask == Asking::What && frame.tells;
+    let tells = what(&first.frame) && what(&second.frame);
+    let start = one.iter().map(|atom| atom.chunk).min();
+    let defined = |atom: &Atom| start == Some(atom.chunk);
     for &(a, b) in &pairs {
         let complement = complement((one, a), (other, b));
         let (a, b) = (&one[a], &other[b]);
         let owned = || persons::owners((&first.frame, a), (&second.frame, b));
-        let difference = form(a, b)
-            .or_else(|| articles::difference(a, b))
+        let subject = first.frame.ask == Asking::YesNo && defined(a);
+        let counted = first.frame.ask.is_decided() && !subject;
+        let difference = form(a, b, counted)
+            .or_else(|| articles::difference(a, b, defined(a) && tells))
             .or(complement)
             .or_else(owned)
             .or_else(|| turns.read(first, second, a, b));
@@ -162,8 +168,9 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         .or(told.then_some(Mismatch::Tense))
 }
 
-/// A word that goes on in one text only, or names several things in one text only.
-fn form(a: &Atom, b: &Atom) -> Option<Mismatch> {
+/// A word that goes on in one text only, or names several things in one text only. Where words are
+/// `counted`, "a dog" is one.
+fn form(a: &Atom, b: &Atom, counted: bool) -> Option<Mismatch> {
     let shown = || (a.shown.clone(), b.shown.clone());
     if tense::goes_on(a, b) || tense::goes_on(b, a) {
         let (class, (one, other)) = ("form", shown());
@@ -171,7 +178,7 @@ fn form(a: &Atom, b: &Atom) -> Option<Mismatch> {
     } else if does_and_is_done(a, b) || does_and_is_done(b, a) {
         let (class, (one, other)) = ("form", shown());
         Some(Mismatch::Changed { class, one, other })
-    } else if tense::counts_differ(a, b) {
+    } else if tense::counts_differ(a, b, counted) {
         let (one, other) = shown();
         Some(Mismatch::Number { one, other })
     } else {
@@ -196,6 +203,15 @@ fn complement(one: (&[Atom], usize), other: (&[Atom], usize)) -> Option<Mismatch
         matches!(verb, "stop" | "remember" | "forget" | "regret" | "formerly")
     };
     let (a, b) = (&one.0[one.1], &other.0[other.1]);
+    // "Before each test" is many times, and "before all tests" is once.
+    let first = |(atoms, at): (&[Atom], usize)| {
+        at.checked_sub(1)
+            .is_some_and(|before| matches!(&*atoms[before].shown, "before" | "after"))
+    };
+    if first(one) && first(other) && (a.shown == "all") != (b.shown == "all") {
+        let (class, one, other) = ("quantifier", a.shown.clone(), b.shown.clone());
+        return Some(Mismatch::Changed { class, one, other });
+    }
     let gerund = |atom: &Atom| atom.shown.ends_with("ing") && !TABLES.fixed.contains(&*atom.shown);
     (behind(one) && behind(other) && gerund(a) != gerund(b)).then(|| Mismatch::Changed {
         class: "form",

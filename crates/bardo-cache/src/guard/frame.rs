@@ -307,6 +307,13 @@ fn add(list: &mut Vec<&'static str>, word: &'static str) {
     }
 }
 
+impl Asking {
+    /// Whether the answer is yes or no, or nothing is asked: "can I bring a dog", "delete an account".
+    pub(super) fn is_decided(self) -> bool {
+        matches!(self, Self::YesNo | Self::Nothing)
+    }
+}
+
 impl SentenceFrame {
     /// Reads "will" as the present, where both ask the same; "did" still tells the past.
     pub(super) fn foretold(&mut self) {

@@ -246,6 +246,11 @@ pub(super) fn compounds(a: &Atom, b: &Atom) -> bool {
 
 pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
     use Relation::{For, In, Of, Plain, With};
+    // "One in five" is a share, and "one of five" one of them.
+    let bare = a.class == "number" && !a.key.contains(' ');
+    if bare && matches!((a.role, b.role), (Of, In) | (In, Of)) {
+        return false;
+    }
     // "In 3 days" is when, and "for 3 days" how long.
     if a.class == "number" && (a.role == For) != (b.role == For) {
         return false;

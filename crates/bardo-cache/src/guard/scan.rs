@@ -66,7 +66,12 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
         } else if let Some(close) = closing(first)
             && let Some((inner, after)) = span(&rest[first.len_utf8()..], close)
         {
-            quoted(inner, first == '`', &mut found);
+            // A shell reads "$HOME" in these quotes, and not in others.
+            if inner.contains(['$', '\\']) && matches!(first, '"' | '\'') {
+                found.push(Token::new(TokenKind::Code, format!("{first}{inner}")));
+            } else {
+                quoted(inner, first == '`', &mut found);
+            }
             rest = after;
         } else {
             let end = chunk_end(rest);
@@ -133,7 +138,8 @@ fn quoted(inner: &str, is_code: bool, found: &mut Vec<Token>) {
         if text.chars().all(char::is_lowercase) || !is_code {
             let mut word = text.to_lowercase();
             // The word itself is meant: "how do you use 'affect'" is not about an effect.
-            if TABLES.canonical(&word) != TABLES.base(&word) {
+            let is_known = TABLES.classes.contains_key(word.as_str());
+            if is_known || TABLES.canonical(&word) != TABLES.base(&word) {
                 word.push('^');
             }
             found.push(Token::word(word));
@@ -250,6 +256,18 @@ fn parts(core: &str, case: LetterCase, found: &mut Vec<Token>) {
     }
     if let Some(unit) = number::capital_unit(core) {
         found.push(Token::word(unit));
+        return;
+    }
+    // "2 T salt" are tablespoons, and "2 t" teaspoons.
+    let counted = found
+        .last()
+        .is_some_and(|last| last.kind == TokenKind::Number);
+    if counted
+        && core.len() == 1
+        && core != "A"
+        && core.starts_with(|c: char| c.is_ascii_uppercase())
+    {
+        found.push(Token::word(core));
         return;
     }
     let lower = core.to_lowercase().replace('’', "'");
@@ -378,5 +396,7 @@ fn is_path(core: &str) -> bool {
     let option = core.starts_with('-')
         && core.chars().nth(1).is_some_and(char::is_alphabetic)
         && core.chars().count() <= 3;
-    rooted || drive || inner || option || core.contains('\\')
+    // rsync copies the content of "src/", and "src" as a whole.
+    let folder = core.len() > 1 && core.ends_with('/');
+    rooted || drive || inner || option || folder || core.contains('\\')
 }

@@ -143,6 +143,8 @@ pub(super) struct Tables {
     pub(super) homographs: HashSet<&'static str>,
     /// Places where one is for their purpose, without "the": "in prison".
     pub(super) institutions: HashSet<&'static str>,
+    /// Things of which "the" names the one that is known: "the moon".
+    pub(super) unique: HashSet<&'static str>,
     /// Unit of a number by its names.
     pub(super) units: HashMap<&'static str, &'static str>,
     /// Prepositions and the role of what follows them.

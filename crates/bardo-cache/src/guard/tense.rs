@@ -133,8 +133,9 @@ pub(super) fn goes_on(a: &Atom, b: &Atom) -> bool {
 }
 
 /// One certain thing against several: "the dog" against "dogs", "a row" against "the rows". "A dog"
-/// and "dogs" are any of them.
-pub(super) fn counts_differ(a: &Atom, b: &Atom) -> bool {
+/// and "dogs" are any of them in open questions, and as the subject, but not
+/// where they are `counted`: "can I bring a dog" and "can I bring dogs".
+pub(super) fn counts_differ(a: &Atom, b: &Atom, counted: bool) -> bool {
     let verb = |atom: &Atom| atom.shown.ends_with("ing") || atom.shown.ends_with("ed");
     a.plural != b.plural
         && a.shown != b.shown
@@ -142,7 +143,7 @@ pub(super) fn counts_differ(a: &Atom, b: &Atom) -> bool {
         && !verb(a)
         && !verb(b)
         && a.class != "currency"
-        && (a.definite || b.definite)
+        && (a.definite || b.definite || counted && (a.determiner == "a" || b.determiner == "a"))
         && a.class != "state"
         && !TABLES.uncounted.contains(a.key.as_str())
 }

@@ -27,6 +27,18 @@ fn a_capital_tells_a_name_from_the_word_that_it_is_too() {
         ),
         ("can a java int be null", "can a java Integer be null"),
     ]);
+    separate(&[
+        ("how heavy is Mercury in kg", "how heavy is mercury in kg"),
+        (
+            "When would I reach for Map in JavaScript?",
+            "When would I reach for map in JavaScript?",
+        ),
+        (
+            "Grandma's recipe says 2 T salt. How much is that?",
+            "Grandma's recipe says 2 t salt. How much is that?",
+        ),
+        ("Who sang \"Yesterday\"?", "Who sang yesterday?"),
+    ]);
     join(&[
         (
             "How do I remove Rust from my machine?",
@@ -119,6 +131,20 @@ fn persons_keep_their_places() {
             "Can my son get his vaccine if I have a cold?",
         ),
     ]);
+    separate(&[
+        (
+            "Does the loss come out of his ETH?",
+            "Does the loss come out of my ETH?",
+        ),
+        (
+            "Who did the Gurkhas fight for in the war?",
+            "Who did the Gurkhas fight in the war?",
+        ),
+        (
+            "How might a shareholder effect a change?",
+            "How might a shareholder affect a change?",
+        ),
+    ]);
     join(&[("Is he taller than I?", "Is he taller than me?")]);
 }
 
@@ -137,6 +163,16 @@ fn a_sign_that_is_asked_about_counts() {
         ),
         ("what is {} in python?", "what is [] in python?"),
         ("what does YYYY-MM-DD print", "what does YYYY-mm-DD print"),
+    ]);
+    separate(&[
+        (
+            "What does echo \"$HOME\" print in bash?",
+            "What does echo '$HOME' print in bash?",
+        ),
+        (
+            "what will rsync -a src/ backup create",
+            "what will rsync -a src backup create",
+        ),
     ]);
     join(&[
         ("how do I cancel my order ??", "how do I cancel my order?"),

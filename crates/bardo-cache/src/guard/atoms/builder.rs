@@ -153,7 +153,11 @@ impl Builder {
     fn preposition(&mut self, written: &'static str, role: Relation, before_verb: bool) {
         let compared = self.role == Some(Relation::Than) && !self.filled;
         // "Devices that I download to on this plan" are not those that I download from.
-        if matches!(self.role, Some(Relation::To | Relation::From)) {
+        let kept = matches!(
+            self.role,
+            Some(Relation::In | Relation::Of | Relation::Plain | Relation::Than)
+        );
+        if !kept {
             self.dangling();
         }
         self.bounded();

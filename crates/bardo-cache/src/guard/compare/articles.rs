@@ -5,7 +5,9 @@ use crate::guard::mismatch::Mismatch;
 use crate::guard::tables::TABLES;
 
 /// A word of which one text says something else by an article or a capital.
-pub(super) fn difference(a: &Atom, b: &Atom) -> Option<Mismatch> {
+///
+/// `is_subject` says that both texts ask what it is.
+pub(super) fn difference(a: &Atom, b: &Atom, is_subject: bool) -> Option<Mismatch> {
     if let Some((class, one, other)) = capitals(a, b) {
         return Some(Mismatch::Changed { class, one, other });
     }
@@ -16,7 +18,7 @@ pub(super) fn difference(a: &Atom, b: &Atom) -> Option<Mismatch> {
             atom.determiner
         }
     };
-    (a.definite != b.definite && article_counts(a, b)).then(|| Mismatch::Changed {
+    (a.definite != b.definite && article_counts(a, b, is_subject)).then(|| Mismatch::Changed {
         class: "word",
         one: format!("{} {}", known(a), a.shown).trim().to_owned(),
         other: format!("{} {}", known(b), b.shown).trim().to_owned(),
@@ -29,12 +31,17 @@ fn capitals(a: &Atom, b: &Atom) -> Option<(&'static str, String, String)> {
     let either = |words: fn(&str) -> bool| words(&a.shown) || words(&b.shown);
     let stands_elsewhere =
         a.plural != b.plural || a.definite != b.definite || a.determiner != b.determiner;
-    let named = stands_elsewhere && TABLES.base(&a.shown) == TABLES.base(&b.shown)
-        || either(|word| TABLES.homographs.contains(word));
+    let is_homograph = either(|word| TABLES.homographs.contains(word));
+    let same_word = TABLES.base(&a.shown) == TABLES.base(&b.shown);
+    let named = stands_elsewhere && same_word || is_homograph;
     let another_type = a.shown != b.shown && either(|word| TABLES.types.contains(word));
     let (one, other) = match (a.capital, b.capital) {
         (Some(one), Some(other)) if named => (one, other),
         (one, other) if another_type => (one == Some(true), other == Some(true)),
+        // A text in small letters says nothing of a name that a table knows: "rust" the language.
+        (Some(true), None) | (None, Some(true)) if is_homograph && a.class == "word" => {
+            (a.capital == Some(true), b.capital == Some(true))
+        }
         _ => return None,
     };
     (one != other).then(|| {
@@ -50,9 +57,9 @@ fn capitals(a: &Atom, b: &Atom) -> Option<(&'static str, String, String)> {
 }
 
 /// Whether "the" makes another question of a word.
-fn article_counts(a: &Atom, b: &Atom) -> bool {
+fn article_counts(a: &Atom, b: &Atom, is_subject: bool) -> bool {
+    let the = |atom: &Atom| atom.definite && atom.determiner.is_empty();
     let indefinite = a.determiner == "a" || b.determiner == "a";
-    let both = |role: Relation| a.role == role && b.role == role;
     let inside = |atom: &Atom| {
         // "I am going to prison": "going to" is read as "will".
         let going = atom.role == Relation::Plain && atom.after_be;
@@ -63,15 +70,19 @@ fn article_counts(a: &Atom, b: &Atom) -> bool {
     let ordinal = a.key.ends_with("th") && a.key.starts_with(|c: char| c.is_ascii_digit());
     // "By day" is not "by the day", and most votes are not the most votes.
     ordinal && indefinite
-        || both(Relation::By) && !a.modifier && !indefinite && a.determiner != "my" && b.determiner != "my" && a.class == "word" && a.shown == b.shown && is_period(a)
+        || is_rate(a) && is_rate(b)
         || a.key == "most"
+        // "What is a base fee" asks what it is, and "what is the base fee" how much.
+        || (is_subject || TABLES.unique.contains(&*a.key)) && indefinite && the(a) != the(b)
         // Who goes to prison is a prisoner, and who goes to the prison may be a visitor.
         || inside(a) && inside(b) && TABLES.institutions.contains(&*a.key)
 }
 
-fn is_period(atom: &Atom) -> bool {
-    matches!(
+/// "By day" or "by the day".
+fn is_rate(atom: &Atom) -> bool {
+    let period = matches!(
         &*atom.shown,
         "hour" | "day" | "night" | "week" | "month" | "year"
-    )
+    );
+    period && atom.role == Relation::By && !atom.modifier && atom.determiner.is_empty()
 }

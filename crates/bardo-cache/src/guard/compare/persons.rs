@@ -87,6 +87,9 @@ pub(super) fn persons(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mism
     if who && one.persons.is_empty() != other.persons.is_empty() {
         return separate(&one.persons, &other.persons);
     }
+    if one.owners_turned(other) || one.owners_replaced(other) {
+        return separate(&one.possessors, &other.possessors);
+    }
     let several = one.persons.len() > 1 || other.persons.len() > 1;
     if several && one.persons != other.persons {
         return separate(&one.persons, &other.persons);
@@ -126,9 +129,6 @@ fn roles(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
             words.collect::<Vec<_>>()
         };
         return separate(&words(one), &words(other));
-    }
-    if one.owners_turned(other) {
-        return separate(&one.possessors, &other.possessors);
     }
     if one.replaces(other) || other.replaces(one) {
         return separate(&one.cast, &other.cast);

@@ -94,6 +94,15 @@ impl SentenceFrame {
         only(self, other, false) && only(other, self, true)
     }
 
+    /// Whether each text has an owner that the other one lacks: "his ETH" and "my ETH".
+    pub(in crate::guard) fn owners_replaced(&self, other: &Self) -> bool {
+        let only = |one: &Self, other: &Self| {
+            let mut owners = one.possessors.iter();
+            owners.any(|owner| !other.possessors.contains(owner))
+        };
+        only(self, other) && only(other, self)
+    }
+
     /// Whether the same owners stand in another order: "my name on her booking" and "her name on my booking".
     pub(in crate::guard) fn owners_turned(&self, other: &Self) -> bool {
         let sorted = |frame: &Self| {

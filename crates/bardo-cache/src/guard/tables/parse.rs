@@ -182,6 +182,7 @@ impl Tables {
                     "timeless" => &mut self.timeless,
                     "types" => &mut self.types,
                     "homographs" => &mut self.homographs,
+                    "unique" => &mut self.unique,
                     "institutions" => &mut self.institutions,
                     "unchanged" => &mut self.unchanged,
                     "pronouns" => &mut self.pronouns,
