@@ -394,6 +394,7 @@ pub fn may_store(answered: &CacheOffer<'_>) -> Result<(), Never> {
                     Finish::Stop | Finish::StopSequence => {}
                     Finish::Refusal => return Err(Never::Refused),
                     Finish::ToolCalls => return Err(Never::CallsTool),
+                    Finish::Unknown => return Err(Never::Cut),
                     Finish::Length | Finish::ContextWindow | Finish::Pause => {
                         return Err(Never::Unfinished);
                     }

@@ -259,6 +259,11 @@ fn only_a_complete_answer_in_words_is_stored() {
         None,
         Ok(()),
     );
+    stores(
+        &[text(LONG), finish(Finish::Unknown), Done],
+        None,
+        Err(Never::Cut),
+    );
     for reason in [Finish::Length, Finish::ContextWindow, Finish::Pause] {
         stores(
             &[text(LONG), finish(reason), Done],
