@@ -13,6 +13,7 @@ pub mod guard;
 pub mod key;
 pub mod policy;
 pub mod prefix;
+mod reference;
 pub mod scope;
 pub mod sealed;
 pub mod second;

@@ -8,6 +8,8 @@ use bardo_types::privacy::{SecurityClass, TaskClass};
 use bardo_types::subsystem::Subsystem;
 use bardo_types::usage::Usage;
 
+use crate::reference::is_by_reference;
+
 /// What a caller asks of the cache, as with `Cache-Control`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wish {
@@ -82,6 +84,8 @@ pub enum Never {
     NotAsked,
     /// The caller asked for nothing, and the key of so long a prompt costs too much.
     Long,
+    /// The caller asked for nothing, and the request names content that may change.
+    ByReference,
     /// The temperature is above 0.7.
     Warm,
     /// Several answers are asked for.
@@ -120,11 +124,12 @@ pub enum Never {
 
 impl Never {
     /// All reasons, those before an answer first.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::NoStore,
         Self::KeyOff,
         Self::NotAsked,
         Self::Long,
+        Self::ByReference,
         Self::Warm,
         Self::Several,
         Self::Creative,
@@ -151,6 +156,7 @@ impl Never {
             Self::KeyOff => "key_off",
             Self::NotAsked => "not_asked",
             Self::Long => "long_prompt",
+            Self::ByReference => "by_reference",
             Self::Warm => "temperature",
             Self::Several => "several_answers",
             Self::Creative => "creative",
@@ -181,6 +187,10 @@ impl Never {
             }
             Self::Long => {
                 "the prompt is long, and neither the request nor its key says `cache: default`"
+            }
+            Self::ByReference => {
+                "the request names content by its address or a prompt by its name, which may change, \
+                and neither the request nor its key says `cache: default`"
             }
             Self::Warm => "the temperature is above 0.7",
             Self::Several => "the request asks for several answers",
@@ -263,7 +273,11 @@ pub fn may_use(question: &CacheCandidate<'_>) -> Result<(), Never> {
     if question.wish.is_none() && question.body_bytes > LONG_BODY_BYTES {
         return Err(Never::Long);
     }
-    request_allows(question.request)
+    request_allows(question.request)?;
+    if question.wish.is_none() && is_by_reference(question.request) {
+        return Err(Never::ByReference);
+    }
+    Ok(())
 }
 
 fn is_critical(question: &CacheCandidate<'_>) -> bool {
@@ -394,6 +408,7 @@ pub fn may_store(answered: &CacheOffer<'_>) -> Result<(), Never> {
                     Finish::Stop | Finish::StopSequence => {}
                     Finish::Refusal => return Err(Never::Refused),
                     Finish::ToolCalls => return Err(Never::CallsTool),
+                    Finish::Unknown => return Err(Never::Cut),
                     Finish::Length | Finish::ContextWindow | Finish::Pause => {
                         return Err(Never::Unfinished);
                     }

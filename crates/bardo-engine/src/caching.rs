@@ -18,12 +18,10 @@ use crate::cache_policy::CachePolicy;
 use crate::cache_slot::CacheSlot;
 use crate::call::Call;
 use crate::entitle;
+use crate::key_headers;
 use crate::memory::Memory;
 use crate::received::{Payer, Task};
 use crate::routing::asked_class;
-
-/// Headers of the caller that are sent on and say nothing of the answer.
-const TRACES: [&str; 4] = ["traceparent", "tracestate", "session-id", "session_id"];
 
 /// The place of a request in the cache.
 ///
@@ -200,13 +198,7 @@ impl<'a> Setup<'a> {
 /// loss is an error.
 pub(crate) fn settings(call: &Call, policy: &CachePolicy) -> Vec<u8> {
     let mut all = policy.revision.clone();
-    let mut headers: Vec<(&str, &[u8])> = call
-        .forward()
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_bytes()))
-        .filter(|(name, _)| !TRACES.contains(name))
-        .collect();
-    headers.sort_unstable();
+    let headers = key_headers::sorted(call.forward());
     let headers = headers
         .iter()
         .flat_map(|(name, value)| [name.as_bytes(), value]);

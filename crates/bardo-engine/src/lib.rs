@@ -45,6 +45,7 @@ mod idempotency;
 mod invalidate;
 mod invalidations;
 mod keepalive;
+mod key_headers;
 mod least_limit;
 mod leg;
 mod leg_cache;

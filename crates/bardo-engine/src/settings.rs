@@ -214,7 +214,8 @@ impl<'a> Subject<'a> {
 fn asks_for_newest(call: &Call) -> bool {
     let version = call.forward().get("anthropic-version");
     call.dialect() == Dialect::Anthropic
-        && version.is_some_and(|version| version.as_bytes() > b"2023-06-01".as_slice())
+        && version
+            .is_some_and(|version| version.as_bytes() > bardo_wire::anthropic::VERSION.as_bytes())
 }
 
 /// Keeps a call within the cap on its cost, and says so.

@@ -11,7 +11,7 @@ use crate::provider::{Operation, Provider, UpstreamCall, insert_secret};
 pub(crate) struct Anthropic;
 
 /// The version that translated requests are written in. A relayed request keeps its own.
-const TRANSLATED_VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
+const TRANSLATED_VERSION: HeaderValue = HeaderValue::from_static(bardo_wire::anthropic::VERSION);
 
 impl Provider for Anthropic {
     fn service(&self) -> Service {

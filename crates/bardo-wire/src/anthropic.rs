@@ -27,6 +27,9 @@ mod tools;
 mod usage;
 mod within;
 
+/// The version of the API that requests are in where their caller names none.
+pub const VERSION: &str = "2023-06-01";
+
 pub use answer::decode::decode_response;
 pub use answer::encode::encode_response;
 pub use count::{decode_count_request, encode_count, encode_count_request};

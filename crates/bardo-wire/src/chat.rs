@@ -16,6 +16,7 @@ mod request;
 mod shapes;
 mod stream;
 mod tools;
+mod unread;
 mod usage;
 
 pub use answer::decode::{decode_events, decode_response};

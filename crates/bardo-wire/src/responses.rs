@@ -22,7 +22,7 @@ pub use answer::decode::decode_response;
 pub use answer::encode::{encode_response, response_id};
 pub use error::{decode_error, encode_error, encode_stream_error, end_stream, input_tokens};
 pub use observe::{observe, observe_response};
-pub use request::decode::decode_request;
+pub use request::decode::{decode_request, read_request};
 pub use request::encode::encode_request;
 pub use store::{
     conversation_id, holds_own_marks, input_items, output_items_of, prepend_items,

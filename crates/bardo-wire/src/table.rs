@@ -28,14 +28,14 @@ pub fn decode_request(dialect: Dialect, body: &[u8]) -> Result<ChatRequest, BadR
 /// # Errors
 /// When a field is wrong; the refusal names it.
 pub fn read_request(dialect: Dialect, body: &[u8]) -> Result<DecodedRequest, BadRequest> {
-    // Their items are kept as they were written.
+    // No part of it has members.
     let whole = |request| DecodedRequest {
         request,
         holds_unread_members: false,
     };
     match dialect {
         Dialect::Anthropic => anthropic::read_request(body),
-        Dialect::Responses => responses::decode_request(body).map(whole),
+        Dialect::Responses => responses::read_request(body),
         Dialect::Completions => chat::completions::decode_request(body).map(whole),
         Dialect::Chat | Dialect::Gemini => chat::read_request(body),
     }

@@ -361,6 +361,7 @@ fn finish_number(reason: Finish) -> u8 {
         Finish::ToolCalls => 4,
         Finish::Refusal => 5,
         Finish::Pause => 6,
+        Finish::Unknown => 7,
     }
 }
 
@@ -373,6 +374,7 @@ fn read_finish(input: &mut ByteReader<'_>) -> Result<Finish, Corrupt> {
         4 => Finish::ToolCalls,
         5 => Finish::Refusal,
         6 => Finish::Pause,
+        7 => Finish::Unknown,
         _ => return Err(Corrupt),
     })
 }

@@ -159,32 +159,47 @@ impl<'a> KeyWriter<'a> {
     }
 
     /// A system text in pieces: each declared text becomes its number in the caller's list.
-    ///
-    /// Each declared text is looked for once over the whole text, however often others occur.
     pub(super) fn system_text(&mut self, text: &str) {
         let declared = self.ephemeral;
-        let find = |from: usize, declared: &String| {
-            if declared.is_empty() {
-                return None;
-            }
-            Some(from + text[from..].find(declared.as_str())?)
-        };
-        let mut next: Vec<Option<usize>> = declared.iter().map(|text| find(0, text)).collect();
+        let find = |from: usize, place: usize| text[from..].find(declared[place].as_str());
         let mut done = 0;
-        while let Some((at, place)) = earliest(&next, declared) {
+        for_each_occurrence(declared, find, |at, place| {
             self.choice(0);
             self.text(&text[done..at]);
             self.placeholder(place);
             done = at + declared[place].len();
-            for (next, declared) in next.iter_mut().zip(declared) {
-                if next.is_some_and(|at| at < done) {
-                    *next = find(done, declared);
-                }
-            }
-        }
+        });
         self.choice(0);
         self.text(&text[done..]);
         self.choice(2);
+    }
+}
+
+/// Calls `each` with the place of each declared text in a text, and its number. `find` looks for the
+/// text of a number from a place on, and says how far on it is.
+///
+/// Each declared text is looked for once over the whole text, however often others occur.
+fn for_each_occurrence(
+    declared: &[String],
+    mut find: impl FnMut(usize, usize) -> Option<usize>,
+    mut each: impl FnMut(usize, usize),
+) {
+    let mut find = |from: usize, place: usize| {
+        let is_something = !declared[place].is_empty();
+        is_something
+            .then(|| find(from, place))
+            .flatten()
+            .map(|after| from + after)
+    };
+    let mut next: Vec<Option<usize>> = (0..declared.len()).map(|place| find(0, place)).collect();
+    while let Some((at, place)) = earliest(&next, declared) {
+        each(at, place);
+        let done = at + declared[place].len();
+        for (place, next) in next.iter_mut().enumerate() {
+            if next.is_some_and(|at| at < done) {
+                *next = find(done, place);
+            }
+        }
     }
 }
 
@@ -196,4 +211,35 @@ fn earliest(next: &[Option<usize>], declared: &[String]) -> Option<(usize, usize
         .min_by_key(|(at, place): &(usize, usize)| {
             (*at, usize::MAX - declared[*place].len(), *place)
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forty_thousand_occurrences_are_found_in_one_pass_for_each_declared_text() {
+        let text = "tick ".repeat(40_000);
+        let declared = ["tick", "tock", "absent", "ick t"].map(str::to_owned);
+        let mut read = [0; 4];
+        let find = |from: usize, place: usize| {
+            let rest = &text[from..];
+            let found = rest.find(declared[place].as_str());
+            read[place] += found.map_or(rest.len(), |after| after + declared[place].len());
+            found
+        };
+        let mut found = 0;
+        for_each_occurrence(&declared, find, |_, place| {
+            assert_eq!(declared[place], "tick");
+            found += 1;
+        });
+        assert_eq!(found, 40_000);
+        assert_eq!(
+            read[1..3],
+            [text.len(); 2],
+            "what is nowhere is looked for once"
+        );
+        // What overlaps an occurrence is looked for again behind it.
+        assert!(read.iter().all(|read| *read <= 2 * text.len()), "{read:?}");
+    }
 }

@@ -1,4 +1,4 @@
-use bardo_types::chat::{Message, Part, Role, Text};
+use bardo_types::chat::{Image, MediaSource, Message, Part, Role, Text};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::intent::Intent;
 use bardo_types::json::RawJson;
@@ -105,6 +105,31 @@ fn a_long_prompt_is_looked_up_where_that_was_asked_for() {
         ..long
     };
     assert_eq!(may_use(&asked), Ok(()));
+}
+
+#[test]
+fn content_by_reference_is_looked_up_where_that_was_asked_for() {
+    let mut request = request();
+    let camera = MediaSource::Url("https://cam.example/latest.jpg".to_owned());
+    request.messages[0].parts.push(Part::Image(Image {
+        source: camera,
+        detail: None,
+        cache: None,
+    }));
+    assert_eq!(may_use(&cold(&request)), Err(Never::ByReference));
+    let by_profile = CacheCandidate {
+        has_profile: true,
+        temperature: Some(0.5),
+        ..cold(&request)
+    };
+    assert_eq!(may_use(&by_profile), Err(Never::ByReference));
+    for wish in [Wish::Default, Wish::Semantic, Wish::OnlyIfCached] {
+        let asked = CacheCandidate {
+            wish: Some(wish),
+            ..cold(&request)
+        };
+        assert_eq!(may_use(&asked), Ok(()));
+    }
 }
 
 #[test]
@@ -258,6 +283,11 @@ fn only_a_complete_answer_in_words_is_stored() {
         &[text(LONG), finish(Finish::StopSequence), Done],
         None,
         Ok(()),
+    );
+    stores(
+        &[text(LONG), finish(Finish::Unknown), Done],
+        None,
+        Err(Never::Cut),
     );
     for reason in [Finish::Length, Finish::ContextWindow, Finish::Pause] {
         stores(

@@ -121,7 +121,7 @@ impl MeaningCache {
     }
 }
 
-/// Whether an answer ended by itself, not at a limit.
+/// Whether an answer is known to have ended by itself, not at a limit.
 fn is_whole(events: &[StreamEvent]) -> bool {
     let finish = events.iter().rev().find_map(|event| match event {
         StreamEvent::Finish { reason, .. } => Some(reason),
@@ -129,7 +129,7 @@ fn is_whole(events: &[StreamEvent]) -> bool {
     });
     !matches!(
         finish,
-        None | Some(Finish::Length | Finish::ContextWindow | Finish::Pause)
+        None | Some(Finish::Length | Finish::ContextWindow | Finish::Pause | Finish::Unknown)
     )
 }
 

@@ -20,6 +20,9 @@ pub enum Finish {
     Refusal,
     /// The provider paused a long turn; the caller may send it back to go on.
     Pause,
+    /// The provider said nothing of why, or what is not known here. Callers are told of an ordinary
+    /// end; nobody may take the answer for complete.
+    Unknown,
 }
 
 /// One step of a streamed answer, free of any dialect.

@@ -76,7 +76,7 @@ fn of_choice(choice: u32, whole: Choice, events: &mut Vec<StreamEvent>) {
     events.extend(logprobs.map(|raw| StreamEvent::Logprobs { choice, raw }));
     events.push(StreamEvent::Finish {
         choice,
-        reason: whole.finish.unwrap_or(Finish::Stop),
+        reason: whole.finish.unwrap_or(Finish::Unknown),
         stop_sequence: whole.stop_sequence,
         details: whole.details,
     });

@@ -1,15 +1,16 @@
 use bardo_types::chat::{Choice, Finish, Part, ToolCall};
 
-/// Reads `stop_reason`. A reason that is not known yet is an ordinary end.
+/// Reads `stop_reason`.
 pub(super) fn parse(reason: &str) -> Finish {
     match reason {
+        "end_turn" => Finish::Stop,
         "stop_sequence" => Finish::StopSequence,
         "max_tokens" => Finish::Length,
         "model_context_window_exceeded" => Finish::ContextWindow,
         "tool_use" => Finish::ToolCalls,
         "pause_turn" | "compaction" => Finish::Pause,
         "refusal" => Finish::Refusal,
-        _ => Finish::Stop,
+        _ => Finish::Unknown,
     }
 }
 
@@ -17,7 +18,7 @@ pub(super) fn parse(reason: &str) -> Finish {
 /// unless it was cut within the last one or refused.
 pub(super) fn with_calls(finish: Finish, called: bool, last_call_is_whole: bool) -> Finish {
     match finish {
-        Finish::Stop | Finish::StopSequence if called => Finish::ToolCalls,
+        Finish::Stop | Finish::StopSequence | Finish::Unknown if called => Finish::ToolCalls,
         Finish::Length | Finish::ContextWindow if called && last_call_is_whole => Finish::ToolCalls,
         Finish::ToolCalls if !called => Finish::Stop,
         other => other,
@@ -35,7 +36,7 @@ pub(super) fn of_choice(choice: &Choice, told: Finish) -> Finish {
         .parts
         .iter()
         .any(|part| matches!(part, Part::Refusal(_)));
-    if refused && told == Finish::Stop && last.is_none() {
+    if refused && matches!(told, Finish::Stop | Finish::Unknown) && last.is_none() {
         return Finish::Refusal;
     }
     with_calls(told, last.is_some(), whole)
@@ -44,7 +45,7 @@ pub(super) fn of_choice(choice: &Choice, told: Finish) -> Finish {
 /// The value of `stop_reason`.
 pub(super) const fn name(finish: Finish) -> &'static str {
     match finish {
-        Finish::Stop => "end_turn",
+        Finish::Stop | Finish::Unknown => "end_turn",
         Finish::StopSequence => "stop_sequence",
         Finish::Length => "max_tokens",
         Finish::ContextWindow => "model_context_window_exceeded",

@@ -1,5 +1,7 @@
 //! Content blocks as callers and providers write them.
 
+pub(super) mod unread;
+
 use std::fmt;
 
 use bardo_types::chat::{

@@ -45,9 +45,14 @@ fn finish_reason(finish: Option<Finish>) -> &'static str {
     match finish {
         Some(Finish::Length | Finish::ContextWindow) => "length",
         Some(Finish::Refusal) => "content_filter",
-        Some(Finish::Stop | Finish::StopSequence | Finish::ToolCalls | Finish::Pause) | None => {
-            "stop"
-        }
+        Some(
+            Finish::Stop
+            | Finish::StopSequence
+            | Finish::ToolCalls
+            | Finish::Pause
+            | Finish::Unknown,
+        )
+        | None => "stop",
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn within<'a>(namespace: &str, flat: &'a str) -> Option<&'a str> {
 /// The functions of a namespace; `None` when it holds more than functions and has to stay whole.
 pub(crate) fn functions(
     raw: &RawValue,
-    read: impl Fn(&RawValue) -> Option<Tool>,
+    mut read: impl FnMut(&RawValue) -> Option<Tool>,
 ) -> Option<Vec<Tool>> {
     let namespace: Namespace<'_> = serde_json::from_str(raw.get()).ok()?;
     let name = namespace.name.as_deref()?;

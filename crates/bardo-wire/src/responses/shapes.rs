@@ -189,6 +189,13 @@ impl<'a> Item<'a> {
             .collect()
     }
 
+    /// Whether a member is given beside `type`, `role` and `known`.
+    pub(super) fn holds_other_than(&self, known: &[&str]) -> bool {
+        self.members.iter().any(|(key, raw)| {
+            !matches!(&**key, "type" | "role") && !known.contains(&&**key) && raw.get() != "null"
+        })
+    }
+
     /// The whole item put together again, its members in their order.
     pub(super) fn rebuilt(&self) -> RawJson {
         kept_object(|object| {

@@ -1,5 +1,7 @@
 //! Tools and tool choice, in both directions.
 
+mod unread;
+
 use std::collections::{HashMap, HashSet};
 
 use bardo_types::Losses;
@@ -36,26 +38,33 @@ wire_object! {
     }
 }
 
-/// Reads the list of tools at `path`.
-pub(super) fn decode(path: &str, list: &[&RawValue]) -> Result<Vec<Tool>, BadRequest> {
+/// Reads the list of tools at `path`, and notes in `is_unread` whether members of them are not read.
+pub(super) fn decode(
+    path: &str,
+    list: &[&RawValue],
+    is_unread: &mut bool,
+) -> Result<Vec<Tool>, BadRequest> {
     let mut tools = Vec::with_capacity(list.len());
     for (index, raw) in list.iter().enumerate() {
         let path = format!("{path}[{index}]");
-        match tool(&path, raw)? {
-            Tool::Server { kind, .. } if kind == "namespace" => {
-                let functions = namespaces::functions(raw, |raw| tool(&path, raw).ok());
-                match functions {
-                    Some(functions) => tools.extend(functions),
-                    None => tools.push(tool(&path, raw)?),
-                }
+        let decoded = tool(&path, raw, is_unread)?;
+        let is_namespace = matches!(&decoded, Tool::Server { kind, .. } if kind == "namespace");
+        let mut inner_is_unread = false;
+        let functions = is_namespace
+            .then(|| namespaces::functions(raw, |raw| tool(&path, raw, &mut inner_is_unread).ok()));
+        match functions.flatten() {
+            Some(functions) => {
+                *is_unread |= inner_is_unread;
+                tools.extend(functions);
             }
-            tool => tools.push(tool),
+            // A namespace that stays whole has all its members.
+            None => tools.push(decoded),
         }
     }
     Ok(tools)
 }
 
-fn tool(path: &str, raw: &RawValue) -> Result<Tool, BadRequest> {
+fn tool(path: &str, raw: &RawValue, is_unread: &mut bool) -> Result<Tool, BadRequest> {
     let definition: Definition<'_> = serde_json::from_str(raw.get()).map_err(|error| {
         let inner = error_path::of(raw.get().as_bytes(), &error);
         let path = error_path::within(path, &inner);
@@ -68,6 +77,7 @@ fn tool(path: &str, raw: &RawValue) -> Result<Tool, BadRequest> {
             format!("`{path}.type` is missing; use \"function\" with `name` and `parameters`"),
         ));
     };
+    *is_unread |= definition.holds_unread_members();
     let described = definition.description.as_ref().map(|text| text.to_string());
     match kind {
         "function" => Ok(Tool::Function {
@@ -122,8 +132,13 @@ fn required_name(path: &str, name: Option<&str>) -> Result<String, BadRequest> {
     }
 }
 
-/// Reads `tool_choice`. Forms with more in them than the neutral choice also stay as written.
-pub(super) fn decode_choice(raw: &RawValue, request: &mut ChatRequest) -> Result<(), BadRequest> {
+/// Reads `tool_choice`. Forms with more in them than the neutral choice also stay as written; of
+/// others, `is_unread` notes whether members are not read.
+pub(super) fn decode_choice(
+    raw: &RawValue,
+    request: &mut ChatRequest,
+    is_unread: &mut bool,
+) -> Result<(), BadRequest> {
     let refused = || {
         BadRequest::new(
             "tool_choice",
@@ -143,6 +158,7 @@ pub(super) fn decode_choice(raw: &RawValue, request: &mut ChatRequest) -> Result
         return Ok(());
     }
     let choice: ResponsesToolChoice<'_> = serde_json::from_str(raw.get()).map_err(|_| refused())?;
+    let holds_unread_members = choice.holds_unread_members();
     let (neutral, as_written) = match choice.kind.as_deref() {
         Some("function" | "custom") => {
             let name = choice.name.ok_or_else(refused)?;
@@ -171,6 +187,8 @@ pub(super) fn decode_choice(raw: &RawValue, request: &mut ChatRequest) -> Result
     request.tool_choice = Some(resolved);
     if as_written {
         request.extra.push(("tool_choice".to_owned(), raw.into()));
+    } else {
+        *is_unread |= holds_unread_members;
     }
     Ok(())
 }

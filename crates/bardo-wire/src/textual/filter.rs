@@ -196,13 +196,17 @@ impl EventFilter {
 
     fn finish(&mut self, choice: u32, reason: Finish, out: &mut Vec<StreamEvent>) -> Finish {
         let ending = match reason {
-            Finish::Stop | Finish::StopSequence | Finish::ToolCalls => Ending::Complete,
+            Finish::Stop | Finish::StopSequence | Finish::ToolCalls | Finish::Unknown => {
+                Ending::Complete
+            }
             _ => Ending::Cut,
         };
         self.flush(choice, ending, out);
         let state = self.at(choice);
         match reason {
-            Finish::Stop | Finish::StopSequence if state.called => Finish::ToolCalls,
+            Finish::Stop | Finish::StopSequence | Finish::Unknown if state.called => {
+                Finish::ToolCalls
+            }
             Finish::Length if state.called && !state.cut_call => Finish::ToolCalls,
             other => other,
         }

@@ -1,5 +1,7 @@
 //! The caller's request.
 
+mod unread;
+
 use bardo_types::chat::{
     ChatRequest, Message, OutputFormat, Part, ReasoningRequest, Role, Text, ThinkingDisplay,
     ThinkingMode, Tool, ToolChoice,
@@ -69,15 +71,14 @@ pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
     Ok(read_request(body)?.request)
 }
 
-/// Reads a caller's request to `/v1/messages`, and says whether messages of it hold members that
-/// are not in its neutral form.
+/// Reads a caller's request to `/v1/messages`, and says whether its neutral form lacks members of
+/// the body.
 ///
 /// # Errors
 /// As [`decode_request`].
 pub fn read_request(body: &[u8]) -> Result<DecodedRequest, BadRequest> {
     let wire = parse(body)?;
-    let mut messages = wire.messages.iter().flatten();
-    let holds_unread_members = messages.any(|message| !message.extra.is_empty());
+    let holds_unread_members = unread::holds_unread_members(&wire);
     let request = of_wire(wire)?;
     if request.max_output_tokens.is_none() {
         return Err(required("max_tokens"));

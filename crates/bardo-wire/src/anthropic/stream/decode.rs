@@ -426,7 +426,7 @@ impl MessagesDecoder {
         }
         self.close_all(out);
         let told = self.told.take().unwrap_or(PendingFinish {
-            reason: Finish::Stop,
+            reason: Finish::Unknown,
             stop_sequence: None,
             details: None,
         });

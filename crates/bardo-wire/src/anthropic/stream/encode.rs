@@ -490,7 +490,7 @@ impl MessagesEncoder {
         let (told, stop_sequence, details) =
             self.finish.take().unwrap_or((Finish::Stop, None, None));
         let reason = match told {
-            Finish::Stop if self.refused && self.calls == 0 => Finish::Refusal,
+            Finish::Stop | Finish::Unknown if self.refused && self.calls == 0 => Finish::Refusal,
             Finish::Length | Finish::ContextWindow => told,
             told => finish::with_calls(told, self.calls > 0, true),
         };

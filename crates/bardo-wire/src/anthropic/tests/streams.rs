@@ -124,3 +124,33 @@ fn a_truncated_call_stays_truncated() {
         }
     )));
 }
+
+#[test]
+fn only_a_known_reason_says_that_an_answer_is_complete() {
+    for (told, expected) in [
+        (r#""end_turn""#, Finish::Stop),
+        (r#""something_new""#, Finish::Unknown),
+        ("null", Finish::Unknown),
+    ] {
+        let stream = format!(
+            "event: message_start\ndata: {{\"type\":\"message_start\",\"message\":{{\"id\":\"a\"}}}}\n\n\
+            event: message_delta\ndata: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":{told}}}}}\n\n\
+            event: message_stop\ndata: {{\"type\":\"message_stop\"}}\n\n"
+        );
+        let streamed = decode_stream(stream.as_bytes(), usize::MAX, context());
+        let body = format!(r#"{{"content":[{{"type":"text","text":"x"}}],"stop_reason":{told}}}"#);
+        let whole = decode_response(body.as_bytes(), &context()).unwrap();
+        for events in [streamed, whole.into_events()] {
+            let reason = events.iter().find_map(|event| match event {
+                StreamEvent::Finish { reason, .. } => Some(*reason),
+                _ => None,
+            });
+            assert_eq!(reason, Some(expected), "{told}");
+            assert_eq!(
+                events.last(),
+                Some(&StreamEvent::Done),
+                "callers get the answer"
+            );
+        }
+    }
+}

@@ -140,13 +140,18 @@ pub(in crate::chat) fn finish_reason(
         Some(Finish::Length | Finish::ContextWindow) => "length",
         Some(Finish::Refusal) => "content_filter",
         Some(Finish::ToolCalls) if !calls => "stop",
-        Some(Finish::Stop | Finish::StopSequence | Finish::ToolCalls | Finish::Pause) | None => {
-            match (calls, legacy) {
-                (true, true) => "function_call",
-                (true, false) => "tool_calls",
-                (false, _) => "stop",
-            }
-        }
+        Some(
+            Finish::Stop
+            | Finish::StopSequence
+            | Finish::ToolCalls
+            | Finish::Pause
+            | Finish::Unknown,
+        )
+        | None => match (calls, legacy) {
+            (true, true) => "function_call",
+            (true, false) => "tool_calls",
+            (false, _) => "stop",
+        },
     }
 }
 

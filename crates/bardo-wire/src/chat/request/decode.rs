@@ -1,8 +1,8 @@
 //! A caller's body into a neutral request.
 
-mod content;
-mod messages;
-mod options;
+pub(in crate::chat) mod content;
+pub(in crate::chat) mod messages;
+pub(in crate::chat) mod options;
 
 pub(in crate::chat) use messages::thought_signature;
 
@@ -11,10 +11,10 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
-use crate::chat::left_out;
 use crate::chat::place;
 use crate::chat::shapes::request::ChatBody;
 use crate::chat::tools::decode as tools;
+use crate::chat::unread;
 use crate::codec::{BadRequest, DecodedRequest};
 use crate::json::{Str, fill_from_str};
 
@@ -38,7 +38,7 @@ pub fn read_request(body: &[u8]) -> Result<DecodedRequest, BadRequest> {
     let text = utf8(body)?;
     let mut wire = ChatBody::default();
     fill_from_str(text, &mut wire).map_err(|error| place::refuse(text, &error))?;
-    let holds_unread_members = left_out::holds_unread_members(&wire);
+    let holds_unread_members = unread::holds_unread_members(&wire);
     Ok(DecodedRequest {
         request: request(wire)?,
         holds_unread_members,

@@ -105,8 +105,10 @@ impl ResponseObject<'_> {
 
     /// Why the answer ended, apart from its calls.
     pub(in crate::responses) fn finish(&self) -> Finish {
-        if self.status.as_deref() != Some("incomplete") {
-            return Finish::Stop;
+        match self.status.as_deref() {
+            Some("completed") => return Finish::Stop,
+            Some("incomplete") => {}
+            _ => return Finish::Unknown,
         }
         let reason = self
             .incomplete
@@ -144,7 +146,7 @@ impl AnswerEnd {
                 }
             }
             (Some(_), _) => Finish::ToolCalls,
-            (None, Finish::Stop) if self.refused => Finish::Refusal,
+            (None, Finish::Stop | Finish::Unknown) if self.refused => Finish::Refusal,
             (None, told) => told,
         }
     }

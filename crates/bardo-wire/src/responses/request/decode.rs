@@ -2,6 +2,7 @@
 
 mod history;
 mod refusal;
+mod unread;
 
 use bardo_types::chat::{
     ChatRequest, Logprobs, Message, OutputFormat, Part, Role, Sampling, Text, Tool, Verbosity,
@@ -11,7 +12,7 @@ use bardo_types::model::{Dialect, Effort};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::codec::BadRequest;
+use crate::codec::{BadRequest, DecodedRequest};
 use crate::json::{Str, kept_object};
 use crate::responses::shapes::{Input, Item, ReasoningConfig, ResponsesBody, TextConfig};
 use crate::responses::tools;
@@ -28,8 +29,25 @@ pub(in crate::responses) const INCLUDE_LOGPROBS: &str = "message.output_text.log
 /// # Errors
 /// When the body is not JSON of the right shape; the refusal names the field and the fix.
 pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
+    Ok(read_request(body)?.request)
+}
+
+/// Reads a Responses request, and says whether its neutral form lacks members of the body.
+///
+/// # Errors
+/// As [`decode_request`].
+pub fn read_request(body: &[u8]) -> Result<DecodedRequest, BadRequest> {
     let wire: ResponsesBody<'_> =
         serde_json::from_slice(body).map_err(|error| refusal::locate(body, &error))?;
+    let mut holds_unread_members = unread::holds_unread_members(&wire);
+    Ok(DecodedRequest {
+        request: of_wire(wire, &mut holds_unread_members)?,
+        holds_unread_members,
+    })
+}
+
+/// Notes in `is_unread` whether members of tools stay unread.
+fn of_wire(wire: ResponsesBody<'_>, is_unread: &mut bool) -> Result<ChatRequest, BadRequest> {
     let Some(model) = wire.model.as_deref() else {
         return Err(BadRequest::new(
             "model",
@@ -47,18 +65,18 @@ pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
             .messages
             .push(Message::new(Role::User, vec![Part::Text(Text::new(text))])),
         Some(Input::List(items)) => {
-            request.tools = added_tools(&items)?;
+            request.tools = added_tools(&items, is_unread)?;
             history::messages(items, &mut request.messages)?;
         }
         None => {}
     }
     let raw = |value: Option<&RawValue>| value.map(RawJson::from);
     if let Some(list) = &wire.tools {
-        let added = std::mem::replace(&mut request.tools, tools::decode("tools", list)?);
+        let added = std::mem::replace(&mut request.tools, tools::decode("tools", list, is_unread)?);
         request.tools.extend(added);
     }
     if let Some(choice) = wire.tool_choice {
-        tools::decode_choice(choice, &mut request)?;
+        tools::decode_choice(choice, &mut request, is_unread)?;
     }
     request.parallel_tool_calls = wire.parallel_tool_calls;
     request.max_output_tokens = wire.max_output_tokens;
@@ -91,7 +109,7 @@ pub fn decode_request(body: &[u8]) -> Result<ChatRequest, BadRequest> {
 }
 
 /// The tools that come in the conversation instead of `tools`, as Codex sends them.
-fn added_tools(items: &[Item<'_>]) -> Result<Vec<Tool>, BadRequest> {
+fn added_tools(items: &[Item<'_>], is_unread: &mut bool) -> Result<Vec<Tool>, BadRequest> {
     let mut added = Vec::new();
     for (index, item) in items.iter().enumerate() {
         if item.kind() != ADDITIONAL_TOOLS {
@@ -102,7 +120,7 @@ fn added_tools(items: &[Item<'_>]) -> Result<Vec<Tool>, BadRequest> {
             .get("tools")
             .and_then(|raw| serde_json::from_str(raw.get()).ok())
             .ok_or_else(|| BadRequest::new(&path, format!("`{path}` must be a list of tools")))?;
-        added.extend(tools::decode(&path, &list)?);
+        added.extend(tools::decode(&path, &list, is_unread)?);
     }
     Ok(added)
 }

@@ -257,8 +257,11 @@ impl ResponsesDecoder {
             self.done(place, raw, out).ok();
         }
         let mut told = answer.finish();
-        if kind == "response.incomplete" && answer.status.is_none() {
-            told = Finish::Length;
+        // An object without a status ended as its event says.
+        match kind {
+            "response.incomplete" if answer.status.is_none() => told = Finish::Length,
+            "response.completed" if answer.status.is_none() => told = Finish::Stop,
+            _ => {}
         }
         self.finish(&answer, told, out);
     }

@@ -29,6 +29,37 @@ fn answers_decode_as_reviewed() {
     }
 }
 
+#[test]
+fn only_a_known_status_says_that_an_answer_is_complete() {
+    let finish = |status: &str| {
+        let body = format!(
+            r#"{{"id":"r",{status}"output":[{{"type":"message","role":"assistant","content":[{{"type":"output_text","text":"x"}}]}}]}}"#
+        );
+        let whole = decode_response(body.as_bytes(), &decode_context()).unwrap();
+        let told = |event: &str| {
+            let data = format!(r#"{{"type":"{event}","response":{body}}}"#);
+            let stream = format!("event: {event}\ndata: {data}\n\n");
+            assembled(steps(stream.as_bytes(), 4096)).unwrap().choices[0].finish
+        };
+        (
+            whole.choices[0].finish,
+            told("response.completed"),
+            told("response.done"),
+        )
+    };
+    let all = |finish| (Some(finish), Some(finish), Some(finish));
+    assert_eq!(finish(r#""status":"completed","#), all(Finish::Stop));
+    assert_eq!(finish(r#""status":"incomplete","#), all(Finish::Length));
+    assert_eq!(finish(r#""status":"something_new","#), all(Finish::Unknown));
+    let by_event = (
+        Some(Finish::Unknown),
+        Some(Finish::Stop),
+        Some(Finish::Unknown),
+    );
+    assert_eq!(finish(""), by_event);
+    assert_eq!(finish(r#""status":null,"#), by_event);
+}
+
 fn inputs(response: &ChatResponse) -> Vec<(&str, &str)> {
     response.choices[0]
         .parts

@@ -463,7 +463,7 @@ fn stop_reason_rows() {
         ("compaction", Finish::Pause, "pause_turn"),
         ("refusal", Finish::Refusal, "refusal"),
         ("tool_use", Finish::Stop, "end_turn"),
-        ("something_new", Finish::Stop, "end_turn"),
+        ("something_new", Finish::Unknown, "end_turn"),
     ] {
         let body = json!({"content": [{"type": "text", "text": "x"}], "stop_reason": wire});
         let response = decode_response(body.to_string().as_bytes(), &context()).unwrap();

@@ -15,12 +15,12 @@ use crate::json::{Str, wire_object};
 use crate::kit::openai::{InputAudio, media_source};
 
 wire_object! {
-    struct ImageUrl<'a> {
+    pub(in crate::chat) struct ImageUrl<'a> {
         "url" => url: Option<Str<'a>>,
         "detail" => detail: Option<Str<'a>>,
     }
 
-    struct File<'a> {
+    pub(in crate::chat) struct File<'a> {
         "file_id" => file_id: Option<Str<'a>>,
         "file_data" => file_data: Option<Str<'a>>,
         "filename" => filename: Option<Str<'a>>,

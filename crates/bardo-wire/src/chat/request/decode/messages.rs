@@ -231,7 +231,7 @@ fn read_reasoning(wire: &WireMessage<'_>, all: &mut Vec<Part>) {
 }
 
 wire_object! {
-    struct AudioId<'a> {
+    pub(in crate::chat) struct AudioId<'a> {
         "id" => id: Option<Str<'a>>,
     }
 }
@@ -277,11 +277,11 @@ fn read_call(index: usize, place: usize, call: WireToolCall<'_>) -> Result<ToolC
 }
 
 wire_object! {
-    struct ExtraContent<'a> {
+    pub(in crate::chat) struct ExtraContent<'a> {
         "google" => google: Option<Google<'a>>,
     }
 
-    struct Google<'a> {
+    pub(in crate::chat) struct Google<'a> {
         "thought_signature" => thought_signature: Option<Str<'a>>,
     }
 }

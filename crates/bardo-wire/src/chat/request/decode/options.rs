@@ -62,12 +62,12 @@ pub(super) fn read_reasoning(wire: &mut ChatBody<'_>, request: &mut ChatRequest)
 }
 
 wire_object! {
-    struct ResponseFormat<'a> {
+    pub(in crate::chat) struct ResponseFormat<'a> {
         "type" => kind: Option<Str<'a>>,
         "json_schema" => json_schema: Option<Schema<'a>>,
     }
 
-    struct Schema<'a> {
+    pub(in crate::chat) struct Schema<'a> {
         "name" => name: Option<Str<'a>>,
         "description" => description: Option<Str<'a>>,
         "schema" => schema: Option<&'a RawValue>,
