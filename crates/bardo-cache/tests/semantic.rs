@@ -520,6 +520,59 @@ fn an_account_that_was_set_apart_returns_on_a_clean_record_of_its_own() {
 }
 
 #[test]
+fn the_noise_of_an_account_that_was_set_apart_excuses_no_other() {
+    let pair = |agrees, live_agree| AuditOutcome {
+        agrees,
+        live_agree: Some(live_agree),
+    };
+    let mut auditor = HitAuditor::new(AuditRules::default());
+    for at in 0..400 {
+        let agrees = at % 5 > 1;
+        auditor.record(Domain::Reference, 2, pair(agrees, agrees));
+    }
+    assert_eq!(auditor.report(Domain::Reference).live_disagreements, 160);
+    for _ in 0..60 {
+        auditor.record(Domain::Reference, 1, AGREES);
+    }
+    for _ in 0..50 {
+        auditor.record(Domain::Reference, 2, DISAGREES);
+    }
+    let report = auditor.report(Domain::Reference);
+    assert_eq!((report.apart, report.live_pairs), (1, 0));
+}
+
+#[test]
+fn a_domain_keeps_the_evidence_of_others_when_an_account_is_set_apart() {
+    let rules = AuditRules {
+        mode: AuditMode::Verified,
+        ..AuditRules::default()
+    };
+    let mut auditor = HitAuditor::new(rules);
+    for at in 0..1_200 {
+        auditor.record(Domain::Reference, 1 + u64::from(at % 12 > 0), AGREES);
+    }
+    assert!(auditor.serves(Domain::Reference));
+    // A wrong answer now and then proves the error of an account before that of the domain.
+    let mut changes = Vec::new();
+    while auditor.report(Domain::Reference).apart == 0 {
+        changes.extend(auditor.record(Domain::Reference, 2, DISAGREES));
+        for _ in 0..30 {
+            changes.extend(auditor.record(Domain::Reference, 1, AGREES));
+        }
+        for _ in 0..9 {
+            changes.extend(auditor.record(Domain::Reference, 2, AGREES));
+        }
+    }
+    let report = auditor.report(Domain::Reference);
+    assert_eq!(changes, [DomainChange::Stopped]);
+    assert!(report.audits > 200, "the evidence of the other account");
+    for _ in 0..report.missing {
+        auditor.record(Domain::Reference, 1, AGREES);
+    }
+    assert!(auditor.serves_to(Domain::Reference, 1));
+}
+
+#[test]
 fn a_lone_account_is_its_domain() {
     let mut auditor = HitAuditor::new(AuditRules::default());
     for _ in 0..300 {

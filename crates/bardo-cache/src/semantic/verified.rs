@@ -310,11 +310,22 @@ impl HitAuditor {
             known.set_apart();
             state.leave_out(tenant);
             self.rebound();
-            return None;
+            return self.left_with(domain);
         }
         let change = state.record(tenant, outcome, &self.rules, pooled);
         self.rebound();
         change
+    }
+
+    /// A domain without an account that was set apart ceases to serve where the evidence of the others is
+    /// not enough; it stays.
+    fn left_with(&mut self, domain: Domain) -> Option<DomainChange> {
+        let state = self.domains.get_mut(&domain)?;
+        let stops = state.serves && state.current_bound > self.rules.max_error;
+        stops.then(|| {
+            state.wait(&self.rules);
+            DomainChange::Stopped
+        })
     }
 
     /// Whether a domain serves hits to an account.

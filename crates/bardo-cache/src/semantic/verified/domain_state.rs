@@ -18,7 +18,8 @@ pub(super) struct DomainState {
     /// oldest first.
     window: VecDeque<(bool, u64)>,
     disagreements: u32,
-    live: VecDeque<bool>,
+    /// The same for pairs of two live answers.
+    live: VecDeque<(bool, u64)>,
     live_disagreements: u32,
     /// Audits since the last disagreement.
     since_alarm: Option<usize>,
@@ -91,11 +92,13 @@ impl DomainState {
         count(self.window.iter().filter(|(_, of)| *of != tenant).count())
     }
 
-    /// Forgets the audits of an account.
+    /// Forgets the audits and the pairs of an account, so that the noise of its answers excuses those of
+    /// no other. Pairs from before a restart may be its own.
     pub(super) fn leave_out(&mut self, tenant: u64) {
         self.window.retain(|(_, of)| *of != tenant);
-        let wrong = self.window.iter().filter(|(agrees, _)| !agrees);
-        self.disagreements = count(wrong.count());
+        self.disagreements = wrong(&self.window);
+        self.live.retain(|(_, of)| *of != tenant && *of != 0);
+        self.live_disagreements = wrong(&self.live);
     }
 
     pub(super) fn record(
@@ -106,12 +109,19 @@ impl DomainState {
         pooled: f64,
     ) -> Option<DomainChange> {
         self.compared(false);
-        self.push(outcome.agrees, tenant, rules.window);
+        let audit = (outcome.agrees, tenant);
+        push(
+            &mut self.window,
+            &mut self.disagreements,
+            audit,
+            rules.window,
+        );
         if let Some(agree) = outcome.live_agree {
+            let pair = (agree, tenant);
             push(
                 &mut self.live,
                 &mut self.live_disagreements,
-                agree,
+                pair,
                 rules.window,
             );
         }
@@ -140,7 +150,7 @@ impl DomainState {
             self.looks,
             self.next_look,
             digits(&mut self.window.iter().map(|(agrees, _)| *agrees)),
-            digits(&mut self.live.iter().copied()),
+            digits(&mut self.live.iter().map(|(agrees, _)| *agrees)),
             digits(&mut self.undecided.iter().copied()),
         )
     }
@@ -171,13 +181,18 @@ impl DomainState {
             number => Some(number.parse().ok()?),
         };
         for agrees in bits(words.next()?)? {
-            state.push(agrees, 0, rules.window);
+            push(
+                &mut state.window,
+                &mut state.disagreements,
+                (agrees, 0),
+                rules.window,
+            );
         }
         for agrees in bits(words.next()?)? {
             push(
                 &mut state.live,
                 &mut state.live_disagreements,
-                agrees,
+                (agrees, 0),
                 rules.window,
             );
         }
@@ -198,14 +213,6 @@ impl DomainState {
         self.serves = false;
         self.forget(rules);
         DomainChange::Stopped
-    }
-
-    fn push(&mut self, agrees: bool, tenant: u64, most: usize) {
-        self.window.push_back((agrees, tenant));
-        self.disagreements += u32::from(!agrees);
-        if self.window.len() > most && self.window.pop_front().is_some_and(|(agrees, _)| !agrees) {
-            self.disagreements -= 1;
-        }
     }
 
     fn forget(&mut self, rules: &AuditRules) {
@@ -319,12 +326,16 @@ fn bits(word: &str) -> Option<Vec<bool>> {
     digits.map(bit).collect()
 }
 
-fn push(window: &mut VecDeque<bool>, wrong: &mut u32, agrees: bool, most: usize) {
-    window.push_back(agrees);
-    *wrong += u32::from(!agrees);
-    if window.len() > most && window.pop_front() == Some(false) {
+fn push(window: &mut VecDeque<(bool, u64)>, wrong: &mut u32, newest: (bool, u64), most: usize) {
+    window.push_back(newest);
+    *wrong += u32::from(!newest.0);
+    if window.len() > most && window.pop_front().is_some_and(|(agrees, _)| !agrees) {
         *wrong -= 1;
     }
+}
+
+fn wrong(window: &VecDeque<(bool, u64)>) -> u32 {
+    count(window.iter().filter(|(agrees, _)| !agrees).count())
 }
 
 fn count(length: usize) -> u32 {
