@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bardo_cache::policy::Wish;
+use bardo_types::Degradation;
 use bardo_types::chat::StreamEvent;
 use bardo_types::money::MicroUsd;
 use bardo_types::usage::Usage;
@@ -31,6 +32,9 @@ enum Followed {
     /// The other request failed; how many have by now.
     Free(u32),
 }
+
+/// What an answer may lack because of the balance or the caps of the caller that it is made for.
+const BY_MONEY: [&str; 4] = [LIMITED, "model", "quality", "fallback_backends"];
 
 impl Engine {
     /// Carries out a request that the look-up found no answer to: alone, first of several, or by
@@ -115,8 +119,9 @@ impl Engine {
         if !may_have(call, &origin.model, &origin.backend) {
             return Followed::Alone;
         }
-        // The money of another key or session made it shorter.
-        let is_limited = origin.degraded.iter().any(|lost| lost.feature == LIMITED);
+        // The money of another key or session made it shorter, or another model answer.
+        let by_money = |lost: &Degradation| BY_MONEY.contains(&&*lost.feature);
+        let is_limited = origin.degraded.iter().any(by_money);
         if is_limited && !follower.has_the_caps_of(call) {
             return Followed::Alone;
         }

@@ -1,5 +1,6 @@
 //! The prefixes that providers store on order, as this process knows them.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +16,8 @@ use bardo_types::money::MicroUsd;
 
 /// Prefixes that are remembered.
 const PREFIXES: usize = 4_096;
+/// Flushes that are remembered for prefixes that are being created.
+const FLUSHES: usize = 256;
 
 /// A prefix that a provider stores.
 #[derive(Clone)]
@@ -74,6 +77,14 @@ pub(crate) struct StoredPrefixes {
     /// Nothing more is stored: the process ends.
     is_stopped: AtomicBool,
     made: AtomicU64,
+    flushes: Mutex<RecentFlushes>,
+}
+
+/// The last flushes, for prefixes that are being created meanwhile.
+#[derive(Default)]
+struct RecentFlushes {
+    count: u64,
+    last: VecDeque<Flush>,
 }
 
 impl Default for StoredPrefixes {
@@ -82,6 +93,7 @@ impl Default for StoredPrefixes {
             table: Mutex::new(StoredTable::new(PREFIXES)),
             is_stopped: AtomicBool::new(false),
             made: AtomicU64::new(0),
+            flushes: Mutex::default(),
         }
     }
 }
@@ -110,7 +122,25 @@ impl StoredPrefixes {
         self.table().seen(id, case, limits, now)
     }
 
-    /// Takes in a new stored prefix.
+    fn flushes(&self) -> MutexGuard<'_, RecentFlushes> {
+        self.flushes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Flushes so far, for [`Self::created`].
+    pub(crate) fn flush_count(&self) -> u64 {
+        self.flushes().count
+    }
+
+    /// Whether a flush after the one of this number meant a prefix. Of those that are forgotten, each may
+    /// have.
+    fn is_dropped_since(&self, count: u64, stored: &StoredPrefix) -> bool {
+        let flushes = self.flushes();
+        let since = usize::try_from(flushes.count - count).unwrap_or(usize::MAX);
+        let mut last = flushes.last.iter().rev().take(since);
+        since > flushes.last.len() || last.any(|flush| stored.is_dropped_by(flush))
+    }
+
+    /// Takes in a new stored prefix, whose creation began after `begun` flushes.
     ///
     /// # Errors
     /// Where it is not wanted any more: it has to be deleted.
@@ -120,11 +150,12 @@ impl StoredPrefixes {
         stored: StoredPrefix,
         expires: Millis,
         spent: (MicroUsd, MicroUsd),
+        begun: u64,
     ) -> Result<(), StoredPrefix> {
         let tokens = stored.tokens;
         let mut table = self.table();
         table.created(id, stored.clone(), tokens, expires, spent)?;
-        if self.is_stopped() {
+        if self.is_stopped() || self.is_dropped_since(begun, &stored) {
             table.take(|one| *one == stored);
             return Err(stored);
         }
@@ -160,6 +191,13 @@ impl StoredPrefixes {
     /// Forgets the stored prefixes whose prompts a flush removes answers of, to be deleted at their
     /// providers.
     pub(crate) fn take(&self, flush: &Flush) -> Vec<StoredPrefix> {
+        let mut flushes = self.flushes();
+        flushes.count += 1;
+        flushes.last.push_back(flush.clone());
+        if flushes.last.len() > FLUSHES {
+            flushes.last.pop_front();
+        }
+        drop(flushes);
         self.table().take(|one| one.is_dropped_by(flush))
     }
 

@@ -102,6 +102,7 @@ impl Engine {
     /// Starts what pays beside a request that was answered. Nothing waits for it.
     fn order_storage(self: &Arc<Self>, call: &Call, leg: &Arc<Leg>, prefix: Prefix, now: Millis) {
         let limits = &prefix.policy.limits;
+        let flushes = self.prompt_caches.stored.flush_count();
         let step = self
             .prompt_caches
             .stored
@@ -110,7 +111,11 @@ impl Engine {
         match step {
             StorageStep::None => {}
             StorageStep::Create(plan) => {
-                tokio::spawn(async move { engine.store_prefix(&call, &leg, prefix, plan).await });
+                tokio::spawn(async move {
+                    engine
+                        .store_prefix(&call, &leg, prefix, (plan, flushes))
+                        .await;
+                });
             }
             StorageStep::Extend(stored, plan) => {
                 tokio::spawn(async move {
@@ -127,7 +132,7 @@ impl Engine {
         call: &Call,
         leg: &Leg,
         prefix: Prefix,
-        plan: StoragePlan,
+        (plan, begun): (StoragePlan, u64),
     ) {
         let display_name = format!(
             "bardo-{}-{}",
@@ -164,7 +169,7 @@ impl Engine {
                 );
                 let expires = asked.saturating_add(plan.ttl_s.saturating_mul(1_000));
                 let spent = (plan.cost, done.cost.unwrap_or(plan.cost));
-                if let Err(stored) = table.created(prefix.id, stored, expires, spent) {
+                if let Err(stored) = table.created(prefix.id, stored, expires, spent, begun) {
                     delete(&self.transport, &self.services, &stored).await;
                 }
             }

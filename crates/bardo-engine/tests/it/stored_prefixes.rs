@@ -415,6 +415,26 @@ async fn a_flush_deletes_the_stored_prefixes_of_its_account_alone() {
 }
 
 #[tokio::test]
+async fn a_flush_deletes_a_prefix_that_is_being_created() {
+    let day = Day::start(Some(policy()));
+    day.beats("one", 4).await;
+    assert_eq!(day.engine.prefixes_stored(), 0);
+    day.forward(GAP);
+    day.call("one", false, json!({})).await;
+    let all = Flush::Tenant(AccountId::parse("one").expect("an id"));
+    day.engine.invalidate(&[all], FlushCause::Account).await;
+    assert_eq!(day.results(1).await, ["created"]);
+    for _ in 0..100 {
+        if day.stored().await.is_empty() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert_eq!(day.stored().await.len(), 0, "deleted at the provider");
+    assert_eq!(day.engine.prefixes_stored(), 0);
+}
+
+#[tokio::test]
 async fn an_agent_whose_regime_changes_loses_its_own_stored_prefixes_alone() {
     let day = Day::start(Some(policy()));
     let ask = async |agent: &str, regime: &str| {
