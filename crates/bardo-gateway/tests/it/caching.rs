@@ -65,6 +65,34 @@ fn the_second_identical_request_costs_nothing_and_says_what_it_saved() {
 }
 
 #[test]
+fn agents_whose_names_are_long_or_not_ascii_do_not_share_answers() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    let place = |agent: &str, in_header: bool| {
+        let mut body = Caller::Chat.request("gpt-5.5", &words("apart"), false);
+        body["bardo"] = json!({ "cache": "default" });
+        let mut request = Request::json("/v1/chat/completions", &body);
+        if in_header {
+            request = request.with("x-bardo-golem-id", agent);
+        } else {
+            body["bardo"]["golem_id"] = json!(agent);
+            request = Request::json("/v1/chat/completions", &body);
+        }
+        let answer = gateway.send(&request);
+        let place = answer.header("x-bardo-cache");
+        place.expect("each answer has it").to_owned()
+    };
+    let long = "a".repeat(128);
+    for name in ["gölem-", &long] {
+        let [one, other] = ["1", "2"].map(|end| format!("{name}{end}"));
+        assert_eq!(place(&one, true), "miss", "{name}");
+        assert_eq!(place(&other, true), "miss", "{name}");
+        assert_eq!(place(&one, false), "hash", "{name}");
+        assert_eq!(place(&other, false), "hash", "{name}");
+    }
+}
+
+#[test]
 fn a_request_that_says_nothing_is_relayed_as_without_a_cache() {
     let sandbox = Sandbox::start();
     let gateway = Gateway::start(&makers(&sandbox));
