@@ -186,6 +186,33 @@ fn stored_answers_are_shown_and_removed_by_verbs_by_operators_and_by_their_accou
 }
 
 #[test]
+fn a_removal_with_a_wrong_parameter_is_refused_and_every_removal_counts_as_a_request() {
+    let sandbox = Sandbox::start();
+    let till = Till::new(makers(&sandbox));
+    let gateway = till.open();
+    let key = till.key(&["--deposit-usd", "5", "--rpm", "4"]);
+    let delete = |query: &str| {
+        let path = format!("/v1/cache{query}");
+        gateway.send(&key.get(&path).method("DELETE"))
+    };
+    let mut body = Caller::Chat.request("gpt-5.5", &words("kept"), false);
+    body["bardo"] = json!({ "cache": "default" });
+    let answer = gateway.send(&key.ask(Caller::Chat, &body));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    for query in ["?agnet=g1", "?market=false", "?agent="] {
+        let refused = delete(query);
+        assert_eq!(refused.status(), 400, "{query}: {}", refused.text());
+        let error = &refused.json()["error"];
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.contains("`playbook`"), "{query}: {message}");
+        assert!(query.contains(error["param"].as_str().expect("a name")));
+    }
+    assert_eq!(delete("").json()["flushed"], 1);
+    let statuses: Vec<u16> = (0..4).map(|_| delete("").status()).collect();
+    assert!(statuses.contains(&429), "{statuses:?}");
+}
+
+#[test]
 fn a_reload_that_changes_answers_and_one_that_turns_the_cache_off_are_obeyed() {
     let sandbox = Sandbox::start();
     let config = makers(&sandbox);
