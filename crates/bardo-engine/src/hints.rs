@@ -175,7 +175,7 @@ impl Hints {
             let words = r#"`bardo` must be an object of hints, such as {"subsystem": "risk"}"#;
             BadRequest::new("bardo", words)
         })?;
-        let repeats = Repeats::of(json);
+        let repeats = Repeats::of(json, KNOWN);
         for (name, place) in repeats.all() {
             self.refuse_or_tell(name, twice(place))?;
         }

@@ -88,12 +88,12 @@ struct Qdrant {
     path: String,
     api_key: Option<HeaderValue>,
     vault: Vault,
-    times: Times,
+    times: QdrantTimes,
 }
 
 /// When something may be done again. The clock of the machine may be set, so these times go by
 /// another one.
-struct Times {
+struct QdrantTimes {
     made: Instant,
     /// Milliseconds since `made` until which it is not searched.
     rests_until_ms: AtomicU64,
@@ -101,7 +101,7 @@ struct Times {
     sweeps_from_ms: AtomicU64,
 }
 
-impl Times {
+impl QdrantTimes {
     fn new() -> Self {
         Self {
             made: Instant::now(),
@@ -165,7 +165,7 @@ impl Qdrant {
             origin,
             api_key,
             vault,
-            times: Times::new(),
+            times: QdrantTimes::new(),
         })
     }
 
@@ -368,7 +368,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_pause_and_a_sweep_go_by_a_clock_that_nobody_sets() {
-        let times = Times::new();
+        let times = QdrantTimes::new();
         assert!(!times.rests());
         assert!(times.takes_sweep() && !times.takes_sweep());
         times.rest();

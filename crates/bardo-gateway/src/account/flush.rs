@@ -29,12 +29,13 @@ pub(crate) fn flush_order(
 
 /// A mistake must not remove more than was meant, so nothing is passed over.
 fn order(query: Option<&str>) -> Result<FlushOrder, BadParameter> {
-    let pairs = query.unwrap_or_default().split('&');
-    for name in pairs.filter_map(|pair| match pair.split_once('=') {
+    let mut pairs = query.unwrap_or_default().split('&');
+    let empty = pairs.find_map(|pair| match pair.split_once('=') {
         Some((name, "")) => Some(name),
         Some(_) => None,
         None => Some(pair).filter(|name| !name.is_empty()),
-    }) {
+    });
+    if let Some(name) = empty {
         let message = format!("the parameter `{name}` has no value; use {KNOWN}");
         return Err(BadParameter::new(name, message));
     }
