@@ -2,14 +2,17 @@
 //! (`docs/hints.md`).
 //!
 //! Both spell the same hints; the body wins. A value of the wrong type in the body is the caller's
-//! mistake and is refused. What protects (`security_class`, `task_class`, a profile, which may ask for
+//! mistake and is refused. A hint that is given twice has no value. What protects (`security_class`, `task_class`, a profile, which may ask for
 //! `tee_mode`, `max_cost_usd`, `stakes_usd`) is refused wherever it is not understood, and so is a name that is
 //! nearly one of [`NAMED_LIKE`]. Anything else that makes no sense (a phase
 //! of the moon, an unknown feature) is ignored with a warning: a faulty sensor must neither starve
 //! an agent nor make it spend.
 
 mod given;
+mod headers;
 mod mistakes;
+mod names;
+mod repeats;
 mod schema;
 
 use std::sync::Arc;
@@ -31,9 +34,11 @@ use serde_json::{Map, Value};
 use crate::request_size;
 use given::Given;
 use mistakes::{
-    cut, no_amount, no_feature, no_hint, no_profile, one_of, unknown_cache, unknown_class,
-    unknown_task,
+    cut, no_amount, no_feature, no_hint, no_profile, one_of, too_many, twice, unknown_cache,
+    unknown_class, unknown_task,
 };
+pub use names::bounded_name;
+use repeats::Repeats;
 pub use schema::hints_schema;
 
 /// Hints of a caller, beside the request.
@@ -61,8 +66,8 @@ pub struct Hints {
     pub cache_key: Option<Arc<str>>,
     /// The caller's span, where it named one.
     pub trace: Option<Arc<CallerTrace>>,
-    /// A header that asks for protection and was not understood. Such a request goes nowhere.
-    refused: Option<Refused>,
+    /// Headers that ask for protection and were not understood. Such a request goes nowhere.
+    refused: Vec<Refused>,
     /// A member of the body that is nearly a hint, and that hint.
     misspelt: Option<(String, &'static str)>,
 }
@@ -74,11 +79,9 @@ struct Refused {
     error: BadRequest,
 }
 
-/// Longer names are cut; they are names, not places to keep things.
-const NAME_MAX: usize = 128;
 /// More warnings than these are not kept.
 const WARNINGS_MAX: usize = 64;
-/// Number of texts that a request may declare ephemeral; further ones count.
+/// Number of texts that a request may declare ephemeral; further ones are ignored.
 const EPHEMERAL_MAX: usize = 32;
 /// A name that differs from another by so many letters is taken for a slip.
 const SLIP: usize = 2;
@@ -129,6 +132,9 @@ const PROTECTING: [&str; 6] = [
     "stakes_usd",
     "cache",
 ];
+/// Other hints that are refused where it cannot be told what they say: needs, which may be about
+/// privacy, and names that keep answers and caps apart.
+const APART: [&str; 5] = ["require", "intent", "subsystem", "golem_id", "session_id"];
 /// Hints whose loss would cost privacy or money: an unknown name that is nearly one of them is
 /// refused.
 const NAMED_LIKE: [&str; 7] = [
@@ -159,50 +165,29 @@ const MEANT: [(&str, &str); 12] = [
 /// Words for a class of protection among required features, long enough to tell a slip.
 const PROTECTION_WORDS: [&str; 3] = ["privacy", "private", "confidential"];
 
-fn bounded(text: &str) -> Option<Arc<str>> {
-    let text = text.trim();
-    let end = text.floor_char_boundary(NAME_MAX);
-    Some(text[..end].into()).filter(|text: &Arc<str>| !text.is_empty())
-}
-
 impl Hints {
-    /// Takes one `X-Bardo-*` header, by its name without the prefix. What cannot be read is ignored
-    /// with a warning, unless it protects: then [`Self::check`] refuses it.
-    pub fn header(&mut self, name: &str, value: &str) {
-        let name = name.replace('-', "_");
-        let name = name.strip_prefix("intent_").unwrap_or(&name);
-        let Err(mut error) = self.take(name, &Given::Text(value)) else {
-            return;
-        };
-        let header = format!("x-bardo-{}", cut(&name.replace('_', "-")));
-        match protects(name) {
-            Some(hint) => {
-                error.param = header;
-                self.refused = Some(Refused { hint, error });
-            }
-            None if name == "require" => {
-                error.param = header;
-                let hint = "require";
-                self.refused = Some(Refused { hint, error });
-            }
-            None => self.warn(format!("{header}: {}", error.message)),
-        }
-    }
-
     /// Takes the body object, whose members win over headers.
     ///
     /// # Errors
-    /// When a member has the wrong type; the error names it.
+    /// When a member has the wrong type, or says twice what must be understood; the error names it.
     pub fn body(&mut self, json: &str) -> Result<(), BadRequest> {
         let members: Map<String, Value> = serde_json::from_str(json).map_err(|_| {
             let words = r#"`bardo` must be an object of hints, such as {"subsystem": "risk"}"#;
             BadRequest::new("bardo", words)
         })?;
+        let repeats = Repeats::of(json, KNOWN);
+        for (name, place) in repeats.all() {
+            self.refuse_or_tell(name, twice(place))?;
+        }
         for (name, value) in &members {
             match value {
                 Value::Null => {}
+                _ if repeats.has(name) => {}
                 Value::Object(intent) if name == "intent" => {
-                    for (name, value) in intent.iter().filter(|(_, value)| !value.is_null()) {
+                    for (name, value) in intent {
+                        if value.is_null() || repeats.has(name) {
+                            continue;
+                        }
                         self.take(name, &Given::Json(value, "intent."))?;
                     }
                 }
@@ -222,7 +207,7 @@ impl Hints {
     /// # Errors
     /// When something asks for protection and is not understood, or is nearly a hint.
     pub fn check(&self, strict: bool) -> Result<(), BadRequest> {
-        if let Some(refused) = &self.refused {
+        if let Some(refused) = self.refused.first() {
             return Err(refused.error.clone());
         }
         match &self.misspelt {
@@ -244,7 +229,7 @@ impl Hints {
             route.session = self.session.clone();
         }
         let key = self.cache_key.take();
-        if let Some(key) = key.as_deref().and_then(bounded) {
+        if let Some(key) = key.as_deref().and_then(bounded_name) {
             let profile = self.route().profile.get_or_insert_default();
             profile
                 .prompt_cache_key
@@ -265,23 +250,33 @@ impl Hints {
         }
     }
 
-    /// A hint that protects was understood, so an earlier one that was not does not count.
-    fn understood(&mut self, hint: &str) {
-        self.refused.take_if(|refused| refused.hint == hint);
+    /// Refuses a mistake in a hint that must be understood, and tells it of another.
+    fn refuse_or_tell(&mut self, name: &str, error: BadRequest) -> Result<(), BadRequest> {
+        if must_be_understood(name).is_some() {
+            return Err(error);
+        }
+        self.warn(format!("{name} was ignored: {}", error.message));
+        Ok(())
     }
 
+    /// Takes a value. An earlier one of the same hint that was not understood does not count then.
     fn take(&mut self, name: &str, given: &Given<'_>) -> Result<(), BadRequest> {
+        self.read(name, given)?;
+        self.refused.retain(|refused| refused.hint != name);
+        Ok(())
+    }
+
+    fn read(&mut self, name: &str, given: &Given<'_>) -> Result<(), BadRequest> {
         match name {
             "metadata" => self.metadata = given.flag(name)?,
-            "session_id" => self.session = bounded(given.text(name)?),
+            "session_id" => self.session = bounded_name(given.text(name)?),
             "subsystem" => {
-                self.subsystem = bounded(given.text(name)?);
+                self.subsystem = bounded_name(given.text(name)?);
                 self.route().subsystem = self.subsystem.clone();
-                self.understood("subsystem");
             }
-            "golem_id" => self.route().golem_id = bounded(given.text(name)?),
-            "domain" => self.route().domain = bounded(given.text(name)?),
-            "model" => self.route().intent.model = bounded(given.text(name)?),
+            "golem_id" => self.route().golem_id = bounded_name(given.text(name)?),
+            "domain" => self.route().domain = bounded_name(given.text(name)?),
+            "model" => self.route().intent.model = bounded_name(given.text(name)?),
             "task_class" => self.task_class(given.text(name)?)?,
             "security_class" => self.security_class(given.text(name)?)?,
             "phase" => {
@@ -314,7 +309,6 @@ impl Hints {
             "low_effort" => self.route().intent.low_effort = Some(given.flag(name)?),
             "allow_downgrade" => {
                 self.route().allow_downgrade = Some(given.flag(name)?);
-                self.understood("allow_downgrade");
             }
             "accept_degraded" => self.route().accept_degraded = Some(given.flag(name)?),
             "profile" => self.profile(given)?,
@@ -322,12 +316,14 @@ impl Hints {
                 let text = given.text(name)?;
                 let hint = Wish::parse(text).ok_or_else(|| unknown_cache(name, text, given))?;
                 self.cache = Some(hint);
-                self.understood("cache");
             }
             "ephemeral" => {
                 self.ephemeral = given.list(name)?;
                 self.ephemeral.retain(|text| !text.is_empty());
-                self.ephemeral.truncate(EPHEMERAL_MAX);
+                if self.ephemeral.len() > EPHEMERAL_MAX {
+                    self.warn(too_many(name, self.ephemeral.len(), EPHEMERAL_MAX));
+                    self.ephemeral.truncate(EPHEMERAL_MAX);
+                }
             }
             "regime" => {
                 let regime = given.text(name)?;
@@ -340,12 +336,12 @@ impl Hints {
                 );
                 self.regime = read;
             }
-            _ => return self.take_number(name, given),
+            _ => return self.read_number(name, given),
         }
         Ok(())
     }
 
-    fn take_number(&mut self, name: &str, given: &Given<'_>) -> Result<(), BadRequest> {
+    fn read_number(&mut self, name: &str, given: &Given<'_>) -> Result<(), BadRequest> {
         match name {
             "vitality" => self.route().vitality = self.unit(name, given.number(name)?),
             "cost_sensitivity" => {
@@ -359,14 +355,12 @@ impl Hints {
                 let most =
                     request_size::micro_usd(text.trim()).ok_or_else(|| no_amount(name, &text))?;
                 self.route().max_cost_micro_usd = Some(most);
-                self.understood("max_cost_usd");
             }
             "stakes_usd" => {
                 let text = given.decimal(name)?;
                 let stakes =
                     request_size::micro_usd(text.trim()).ok_or_else(|| no_amount(name, &text))?;
                 self.route().stakes_micro_usd = Some(stakes);
-                self.understood("stakes_usd");
             }
             "max_latency_ms" => {
                 self.route().intent.max_latency_ms = self.count(name, given)?;
@@ -417,7 +411,6 @@ impl Hints {
     fn task_class(&mut self, name: &str) -> Result<(), BadRequest> {
         let class = TaskClass::parse(name).ok_or_else(|| unknown_task(name))?;
         self.route().task_class = Some(class);
-        self.understood("task_class");
         Ok(())
     }
 
@@ -425,7 +418,6 @@ impl Hints {
     fn security_class(&mut self, name: &str) -> Result<(), BadRequest> {
         let class = SecurityClass::parse(name).ok_or_else(|| unknown_class(name))?;
         self.route().security_class = Some(class);
-        self.understood("security_class");
         Ok(())
     }
 
@@ -443,7 +435,6 @@ impl Hints {
                 return Err(BadRequest::new(given.place("require"), message));
             }
         }
-        self.understood("require");
         Ok(())
     }
 
@@ -468,7 +459,6 @@ impl Hints {
             Given::Json(value, _) => no_profile(Some(value), &error),
         })?;
         self.route().profile = Some(Box::new(profile));
-        self.understood("profile");
         Ok(())
     }
 
@@ -541,6 +531,12 @@ impl Hints {
         let count = self.count(name, given)?;
         Ok(count.map(|count| u32::try_from(count).unwrap_or(u32::MAX)))
     }
+}
+
+/// The hint that a name is or nearly is, where it must be understood.
+fn must_be_understood(name: &str) -> Option<&'static str> {
+    let apart = || APART.into_iter().find(|hint| *hint == name);
+    protects(name).or_else(apart)
 }
 
 /// The hint that a name is or nearly is, where losing it would cost privacy or money.

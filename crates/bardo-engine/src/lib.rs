@@ -132,7 +132,7 @@ pub use health::{
     BackendHealth, BackendState, Breaker, CircuitHealth, CircuitState, HealthHint, HealthRecords,
     Observation, Percentiles, ProbeHealth, SAMPLES_MIN, STREAK_DOWN,
 };
-pub use hints::{Hints, hints_schema};
+pub use hints::{Hints, bounded_name, hints_schema};
 pub use idempotency::{Claim, Claimed, Idempotency, Kept, KeptBody, KeptStream, Recorder, Running};
 pub use invalidate::Invalidated;
 pub use invalidations::FlushCause;

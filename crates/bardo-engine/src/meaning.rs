@@ -17,6 +17,7 @@ use bardo_cache::semantic::{
 };
 use bardo_types::ids::{AccountId, RequestId};
 use sha2::{Digest as _, Sha256};
+use tokio::sync::Notify;
 
 use crate::cache_policy::SemanticPolicy;
 use crate::sentences::{SentenceVector, SentenceVectors};
@@ -64,6 +65,8 @@ pub struct MeaningCache {
     vectors: OnceLock<Arc<dyn SentenceVectors>>,
     shared: OnceLock<Arc<dyn SharedQuestions>>,
     sink: OnceLock<Arc<dyn EventSink>>,
+    /// Told when a domain begins or ceases to serve.
+    changed: Notify,
     hasher: RandomState,
 }
 
@@ -82,6 +85,7 @@ impl Default for MeaningCache {
             vectors: OnceLock::new(),
             shared: OnceLock::new(),
             sink: OnceLock::new(),
+            changed: Notify::new(),
             hasher: RandomState::new(),
         }
     }
@@ -114,6 +118,16 @@ impl MeaningCache {
     /// Takes back evidence of an earlier process.
     pub fn restore(&self, evidence: &str) {
         lock(&self.auditor).restore(evidence);
+    }
+
+    /// Stops all domains, because the evidence of an earlier process was lost.
+    pub fn distrust(&self) {
+        lock(&self.auditor).distrust();
+    }
+
+    /// Waits until a domain has begun or ceased to serve since the last call. For one caller.
+    pub async fn domain_changed(&self) {
+        self.changed.notified().await;
     }
 }
 
@@ -228,7 +242,9 @@ impl MeaningCache {
 
     /// Reports that a domain began or ceased to serve.
     fn report_change(&self, case: &AuditCase, change: Option<DomainChange>) {
-        if let (Some(sink), Some(change)) = (self.sink.get(), change) {
+        let Some(change) = change else { return };
+        self.changed.notify_one();
+        if let Some(sink) = self.sink.get() {
             let report = self.report(case.domain);
             let serves = change == DomainChange::Started;
             sink.domain_changed(&case.account, case.domain.as_str(), serves, &report);
@@ -279,5 +295,31 @@ fn turn<'a>(question: &'a MeaningQuestion, vector: &'a [i8]) -> EmbeddedTurn<'a>
     EmbeddedTurn {
         vector,
         signature: &question.signature,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_domain_that_stops_is_noticed() {
+        let cache = MeaningCache::default();
+        let case = AuditCase {
+            domain: Domain::Reference,
+            account: AccountId::parse("a").unwrap(),
+            tenant: 1,
+            key: Key::from_bytes([1; 32]),
+            stored: String::new(),
+            twin: None,
+        };
+        let noticed = || tokio::time::timeout(Duration::from_millis(20), cache.domain_changed());
+        cache.judged(&case, Some(true), None);
+        assert!(noticed().await.is_err());
+        while cache.report(case.domain).serves {
+            cache.judged(&case, Some(false), None);
+        }
+        assert!(noticed().await.is_ok());
+        assert!(noticed().await.is_err());
     }
 }

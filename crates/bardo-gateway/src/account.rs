@@ -1,10 +1,10 @@
 //! What a caller may read of its own account: balance, usage, receipts.
 
 pub(crate) mod caps;
+mod flush;
 
 use std::collections::BTreeMap;
 
-use bardo_cache::store::Flush;
 use bardo_engine::{Payer, Principal, Snapshot};
 use bardo_ledger::{
     Dimension, Funds, Group, ReceiptFilter, Receipts, StoreError, SumQuery, SumRow, Sums,
@@ -12,10 +12,9 @@ use bardo_ledger::{
 use bardo_types::money::MicroUsd;
 use serde_json::{Map, Value, json};
 
-use crate::caches::FlushOrder;
+pub(crate) use self::flush::flush_order;
 use crate::error::Problem;
 use crate::operator::{Operator, OperatorError, balance_json};
-use crate::route::percent_decoded;
 use crate::usage::{self, BadParameter, Days, Parameters, ReportBody};
 
 /// Answers `GET /v1/balance`.
@@ -27,23 +26,6 @@ pub(crate) async fn balance(funds: &dyn Funds, principal: &Principal) -> Result<
         Payer::Prepaid(_) => json!("prepaid"),
     };
     Ok(shown)
-}
-
-/// What `DELETE /v1/cache` removes: all that the account paid for, or what `agent`, `domain`,
-/// `token`, `pool` or `playbook` narrow it to.
-pub(crate) fn flush_order(query: Option<&str>, principal: &Principal) -> Result<Flush, Problem> {
-    let given = |name: &str| parameter(query, name).map(percent_decoded);
-    let order = FlushOrder {
-        agent: given("agent"),
-        domain: given("domain"),
-        token: given("token"),
-        pool: given("pool"),
-        playbook: given("playbook"),
-        market: given("market").is_some_and(|value| value == "true"),
-        ..FlushOrder::default()
-    };
-    let order = order.of(&principal.account).read();
-    order.map_err(|error| Problem::bad_flush(error.to_string()))
 }
 
 /// `GET /v1/receipts/{id}`: by the id made here or by the caller's own.

@@ -5,12 +5,12 @@ mod invalidate;
 mod prefixes;
 mod semantic;
 
-use bardo_cache::scope::Namespace;
+use bardo_cache::scope::{Namespace, Scope};
 use bardo_cache::sealed::Sealer;
 use bardo_cache::second::{LevelLosses, Loss};
 use bardo_cache::store::{Flush, Stats};
 use bardo_cache::tags::CacheTag;
-use bardo_engine::{AnswerCache, Engine, FlushCause, Invalidated};
+use bardo_engine::{AnswerCache, Engine, FlushCause, Invalidated, bounded_name};
 use bardo_telemetry::CacheGauges;
 use bardo_types::ids::AccountId;
 use serde::{Deserialize, Serialize};
@@ -83,16 +83,30 @@ impl FlushOrder {
         }
     }
 
-    /// What the store is told.
+    /// What the store is told. `scope` is that of the cache.
     ///
     /// # Errors
-    /// When it does not say what to remove, or says it twice.
-    pub(crate) fn read(&self) -> Result<Flush, BadFlush> {
+    /// When it does not say what to remove, says it twice, or names an agent where answers have none.
+    pub(crate) fn read(&self, scope: Scope) -> Result<Flush, BadFlush> {
         let account = self.account.as_deref().map(AccountId::parse).transpose();
         let account = account.map_err(|_| BadFlush("`account` is not an id of an account"))?;
-        let name = |name: &Option<String>| name.as_deref().map(Into::into);
+        let names = [
+            &self.agent,
+            &self.domain,
+            &self.token,
+            &self.pool,
+            &self.playbook,
+        ];
+        let mut given = names.into_iter().flatten();
+        if given.any(|name| name.trim().is_empty()) {
+            return Err(BadFlush(concat!("a name is empty in one of ", narrow!())));
+        }
+        let name = |name: &Option<String>| name.as_deref().map(str::trim).map(Into::into);
         let tags = [
-            name(&self.domain).map(CacheTag::Domain),
+            self.domain
+                .as_deref()
+                .and_then(bounded_name)
+                .map(CacheTag::Domain),
             name(&self.token).map(CacheTag::Token),
             name(&self.pool).map(CacheTag::Pool),
             name(&self.playbook).map(CacheTag::Playbook),
@@ -102,10 +116,16 @@ impl FlushOrder {
             .flatten()
             .map(|tag| Flush::Tag(account.clone(), tag))
             .collect();
-        if let Some(agent) = &self.agent {
+        if let Some(agent) = self.agent.as_deref().and_then(bounded_name) {
             let account = account.clone();
             let account = account.ok_or(BadFlush("`agent` needs an `account`"))?;
-            let namespace = Namespace::agent(&account, agent);
+            if scope != Scope::Agent {
+                return Err(BadFlush(
+                    "`agent` removes nothing with `cache.scope: tenant`: answers belong to the \
+                    account and to no agent; leave `agent` out to remove those of the account",
+                ));
+            }
+            let namespace = Namespace::agent(&account, &agent);
             orders.push(Flush::Namespace(account, namespace));
         }
         if self.market {
@@ -164,7 +184,7 @@ pub(crate) async fn flush_for_operator(
         order.account = Some(account.as_str().to_owned());
     }
     let order = order
-        .read()
+        .read(engine.snapshot().cache.scope)
         .map_err(|error| OperatorError::Invalid(error.to_string()))?;
     Ok(flush(engine, &order, FlushCause::Operator).await)
 }
@@ -314,7 +334,7 @@ mod tests {
 
     fn read(order: Value) -> Result<Flush, BadFlush> {
         let order: FlushOrder = serde_json::from_value(order).expect("an order");
-        order.read()
+        order.read(Scope::Agent)
     }
 
     fn account(name: &str) -> AccountId {
@@ -337,6 +357,7 @@ mod tests {
             json!({ "account": "a", "all": true }),
             json!({ "token": "ETH", "pool": "0x1" }),
             json!({ "account": "" }),
+            json!({ "domain": " " }),
         ] {
             assert!(read(wrong.clone()).is_err(), "{wrong}");
         }
@@ -353,7 +374,7 @@ mod tests {
             json!({ "market": true }),
         ] {
             let asked: FlushOrder = serde_json::from_value(order).expect("an order");
-            let flush = asked.of(&own).read().expect("it is understood");
+            let flush = asked.of(&own).read(Scope::Agent).expect("it is understood");
             assert_eq!(flush.tenant(), Some(&own));
         }
     }

@@ -289,7 +289,9 @@ impl Edge {
     ) -> Result<ApiReply, Problem> {
         let how = SignedUse::account(Access::Spend);
         let principal = self.caller_of(caller, head, how).await?;
-        let order = account::flush_order(head.uri.query(), &principal)?;
+        let scope = self.engine.snapshot().cache.scope;
+        let order = account::flush_order(head.uri.query(), &principal, scope)?;
+        self.engine.count_request(&principal).await?;
         let flushed = caches::flush(&self.engine, &order, FlushCause::Account).await;
         Ok(json_reply(StatusCode::OK, flushed))
     }

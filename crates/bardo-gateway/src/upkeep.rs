@@ -64,14 +64,19 @@ pub(crate) fn start(
     alerts::start(&config.alerts, stores.operator(), engine, transport)
 }
 
-/// Removes stored answers that have expired, which only take room, and writes the evidence of audits,
-/// once more when the process ends.
+/// Removes stored answers that have expired, which only take room, and writes the evidence of audits:
+/// also at once when a domain begins or ceases to serve, and when the process ends.
 async fn sweep(engine: Arc<Engine>, evidence: EvidenceFile) {
     let mut kept = KeptEvidence { engine, evidence };
     let mut tick = tokio::time::interval(SWEEP);
     loop {
-        tick.tick().await;
-        kept.engine.cache().store().sweep(SystemClock.now_ms());
+        // Both may be dropped: a tick comes later, and a notice stays until it is taken.
+        tokio::select! {
+            _ = tick.tick() => {
+                kept.engine.cache().store().sweep(SystemClock.now_ms());
+            }
+            () = kept.engine.cache().meaning().domain_changed() => {}
+        }
         kept.evidence.store(kept.engine.cache());
     }
 }

@@ -26,6 +26,7 @@ use http::header::{CONTENT_TYPE, HOST};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::config::{CacheConfig, VectorsConfig, WRONG_COLLECTION, is_collection};
 
@@ -34,9 +35,9 @@ const SEARCH: Duration = Duration::from_millis(20);
 /// Longest time of a change, for which no request waits.
 const CHANGE: Duration = Duration::from_secs(1);
 /// Time without a search after a failure.
-const PAUSE_MS: u64 = 1_000;
+const PAUSE: Duration = Duration::from_secs(1);
 /// Time between two removals of what has expired.
-const SWEEP_MS: u64 = 60_000;
+const SWEEP: Duration = Duration::from_secs(60);
 /// Questions that one search returns.
 const FOUND_MAX: usize = 8;
 /// Bytes of an answer that are read.
@@ -87,10 +88,53 @@ struct Qdrant {
     path: String,
     api_key: Option<HeaderValue>,
     vault: Vault,
-    /// When it may be searched again, in Unix milliseconds.
+    times: QdrantTimes,
+}
+
+/// When something may be done again. The clock of the machine may be set, so these times go by
+/// another one.
+struct QdrantTimes {
+    made: Instant,
+    /// Milliseconds since `made` until which it is not searched.
     rests_until_ms: AtomicU64,
-    /// When expired questions were removed last, in Unix milliseconds.
-    swept_ms: AtomicU64,
+    /// Milliseconds since `made` from which expired questions may be removed.
+    sweeps_from_ms: AtomicU64,
+}
+
+impl QdrantTimes {
+    fn new() -> Self {
+        Self {
+            made: Instant::now(),
+            rests_until_ms: AtomicU64::new(0),
+            sweeps_from_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// Milliseconds since it was made, and some time more.
+    fn in_ms(&self, more: Duration) -> u64 {
+        let time = self.made.elapsed().saturating_add(more);
+        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn rest(&self) {
+        self.rests_until_ms
+            .store(self.in_ms(PAUSE), Ordering::Relaxed);
+    }
+
+    fn rests(&self) -> bool {
+        self.in_ms(Duration::ZERO) < self.rests_until_ms.load(Ordering::Relaxed)
+    }
+
+    /// Whether expired questions are to be removed now, by this caller alone.
+    fn takes_sweep(&self) -> bool {
+        let order = Ordering::Relaxed;
+        let from = self.sweeps_from_ms.load(order);
+        self.in_ms(Duration::ZERO) >= from
+            && self
+                .sweeps_from_ms
+                .compare_exchange(from, self.in_ms(SWEEP), order, order)
+                .is_ok()
+    }
 }
 
 impl Qdrant {
@@ -121,8 +165,7 @@ impl Qdrant {
             origin,
             api_key,
             vault,
-            rests_until_ms: AtomicU64::new(0),
-            swept_ms: AtomicU64::new(0),
+            times: QdrantTimes::new(),
         })
     }
 
@@ -138,8 +181,7 @@ impl Qdrant {
         let asked = tokio::time::timeout(at_most, self.exchange(&method, place, &body)).await;
         let done = asked.unwrap_or(Err(Loss::Slow));
         if let Err(Loss::Down | Loss::Slow) = done {
-            let until = SystemClock.now_ms() + PAUSE_MS;
-            self.rests_until_ms.store(until, Ordering::Relaxed);
+            self.times.rest();
         }
         done
     }
@@ -189,7 +231,7 @@ impl Qdrant {
         space: &SearchSpace,
         vector: &[i8],
     ) -> Result<Vec<SharedQuestion>, Loss> {
-        if SystemClock.now_ms() < self.rests_until_ms.load(Ordering::Relaxed) {
+        if self.times.rests() {
             return Err(Loss::Down);
         }
         let body = json!({
@@ -269,16 +311,8 @@ impl Qdrant {
 
     /// Removes what has expired, once a minute.
     async fn sweep(&self) {
-        let now_ms = SystemClock.now_ms();
-        let last = self.swept_ms.load(Ordering::Relaxed);
-        let is_due = now_ms.saturating_sub(last) >= SWEEP_MS;
-        let order = Ordering::Relaxed;
-        if is_due
-            && self
-                .swept_ms
-                .compare_exchange(last, now_ms, order, order)
-                .is_ok()
-        {
+        if self.times.takes_sweep() {
+            let now_ms = SystemClock.now_ms();
             let expired = json!({ "key": "expires_ms", "range": { "lte": now_ms } });
             // A failure is made up for by the next one.
             let _ = self
@@ -325,5 +359,23 @@ impl SharedQuestions for Qdrant {
             self.delete(&json!({ "filter": { "must": [chosen] } }))
                 .await
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_and_a_sweep_go_by_a_clock_that_nobody_sets() {
+        let times = QdrantTimes::new();
+        assert!(!times.rests());
+        assert!(times.takes_sweep() && !times.takes_sweep());
+        times.rest();
+        assert!(times.rests());
+        tokio::time::advance(PAUSE).await;
+        assert!(!times.rests() && !times.takes_sweep());
+        tokio::time::advance(SWEEP).await;
+        assert!(times.takes_sweep());
     }
 }

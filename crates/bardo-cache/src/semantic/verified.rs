@@ -277,6 +277,14 @@ impl HitAuditor {
         self.rebound();
     }
 
+    /// Stops all domains: evidence that cannot be read is no clean record.
+    pub fn distrust(&mut self) {
+        for state in self.domains.values_mut() {
+            state.distrust(&self.rules);
+        }
+        self.rebound();
+    }
+
     /// Takes an audit whose answers the comparison could not tell apart. It counts neither for nor
     /// against the domain, but a domain with too many of them has no proof and stops.
     pub fn undecided(&mut self, domain: Domain, tenant: u64) -> Option<DomainChange> {

@@ -66,6 +66,22 @@ pub(super) fn unknown_cache(name: &str, wrong: &str, given: &Given<'_>) -> BadRe
     BadRequest::new(given.place(name), message)
 }
 
+/// The mistake of giving a hint twice: nobody can tell which value is meant.
+pub(super) fn twice(place: &str) -> BadRequest {
+    let name = place.strip_prefix("bardo.").unwrap_or(place);
+    BadRequest::new(place, format!("`{name}` is given twice; send it once"))
+}
+
+/// The mistake of a header that is no text.
+pub(super) fn not_utf8(name: &str) -> BadRequest {
+    BadRequest::new(name, format!("the value of `{name}` is not UTF-8"))
+}
+
+/// The warning for a list with more texts than count.
+pub(super) fn too_many(hint: &str, given: usize, most: usize) -> String {
+    format!("{hint} has {given} texts, of which those after the first {most} were ignored")
+}
+
 /// The refusal of a member that is nearly a hint.
 pub(super) fn no_hint(wrong: &str, right: &str) -> BadRequest {
     let message = format!("`{wrong}` is not a hint; did you mean `{right}`?");

@@ -386,3 +386,144 @@ fn a_wrong_member_of_the_profile_is_named_with_what_it_must_be() {
         assert!(error.message.contains(part), "{}", error.message);
     }
 }
+
+/// The hints of headers, by name and bytes.
+fn of_headers(given: &[(&str, &[u8])]) -> Hints {
+    let mut hints = Hints::default();
+    hints.headers(given.iter().copied());
+    hints
+}
+
+#[test]
+fn a_header_in_utf8_says_the_same_as_a_body() {
+    for (name, value) in [
+        ("golem_id", "gölem-1"),
+        ("session_id", "Sitzung für heute"),
+        ("security_class", "tee\u{a0}"),
+        ("max_cost_usd", "0.25\u{a0}"),
+        ("cache", "no-store\u{a0}"),
+    ] {
+        let header = name.replace('_', "-");
+        let by_header = of_headers(&[(&header, value.as_bytes())]);
+        let by_body = of_body(&serde_json::json!({ name: value }).to_string());
+        assert_eq!(by_header, by_body, "{name}");
+        assert_ne!(by_header, Hints::default(), "{name}");
+    }
+    let hints = of_headers(&[("security-class", "tée".as_bytes())]);
+    assert_eq!(
+        hints.check(false).unwrap_err().param,
+        "x-bardo-security-class"
+    );
+}
+
+#[test]
+fn a_header_that_is_not_utf8_is_an_invalid_value_of_its_hint() {
+    for name in [
+        "security-class",
+        "task-class",
+        "profile",
+        "max-cost-usd",
+        "stakes-usd",
+        "cache",
+        "require",
+        "intent-require",
+        "subsystem",
+        "golem-id",
+        "session-id",
+        "budget",
+    ] {
+        let refused = of_headers(&[(name, b"tee\xa0")]).check(false).unwrap_err();
+        let place = format!("x-bardo-{}", name.trim_start_matches("intent-"));
+        assert_eq!(refused.param, place);
+        assert!(refused.message.contains("UTF-8"), "{}", refused.message);
+    }
+    let mut hints = of_headers(&[("vitality", b"\xff"), ("golem-id", b"g\xff")]);
+    let said = ["x-bardo-vitality: the value of `vitality` is not UTF-8"];
+    assert_eq!(warnings(&hints), said);
+    // The body wins, over each header apart.
+    assert!(hints.check(false).is_err());
+    hints.body(r#"{"vitality":0.5,"golem_id":"g"}"#).unwrap();
+    assert!(hints.check(false).is_ok());
+    let mut hints = of_headers(&[("task-class", b"\xff"), ("cache", b"\xff")]);
+    hints.body(r#"{"cache":"default"}"#).unwrap();
+    assert_eq!(hints.check(false).unwrap_err().param, "x-bardo-task-class");
+}
+
+#[test]
+fn a_hint_that_is_given_twice_has_no_value() {
+    for (json, place) in [
+        (
+            r#"{"cache":"no-store","tick":1,"cache":"default"}"#,
+            "bardo.cache",
+        ),
+        (
+            r#"{"security_class":"tee","security_class":null}"#,
+            "bardo.security_class",
+        ),
+        (r#"{"golem_id":"a","golem_\u0069d":"b"}"#, "bardo.golem_id"),
+        (
+            r#"{"intent":{"require":["tee"],"require":[]}}"#,
+            "bardo.intent.require",
+        ),
+        (
+            r#"{"require":["tee"],"intent":{"require":[]}}"#,
+            "bardo.require",
+        ),
+        (
+            r#"{"intent":{"require":["tee"]},"intent":{}}"#,
+            "bardo.intent",
+        ),
+        (
+            r#"{"profile":{"tee_mode":true,"tee_mode":false}}"#,
+            "bardo.profile.tee_mode",
+        ),
+    ] {
+        let refused = Hints::default().body(json).unwrap_err();
+        assert_eq!(refused.param, place, "{json}");
+        let name = place.trim_start_matches("bardo.");
+        assert!(refused.message.contains(name), "{}", refused.message);
+    }
+    let hints =
+        of_body(r#"{"vitality":0.1,"vitality":0.9,"require":null,"intent":{"require":[]}}"#);
+    let said = "vitality was ignored: `vitality` is given twice; send it once";
+    assert_eq!(warnings(&hints), [said]);
+    assert_eq!(hints.route.unwrap().vitality, None);
+
+    let twice: [(&str, &[u8]); 2] = [("cache", b"no-store"), ("cache", b"default")];
+    let mut hints = of_headers(&twice);
+    assert_eq!(hints.check(false).unwrap_err().param, "x-bardo-cache");
+    hints.body(r#"{"cache":"no-cache"}"#).unwrap();
+    assert!(hints.check(false).is_ok());
+    let twice: [(&str, &[u8]); 2] = [("require", b"tee"), ("intent-require", b"tools")];
+    assert!(of_headers(&twice).check(false).is_err());
+    let twice: [(&str, &[u8]); 3] = [("tick", b"1"), ("vitality", b"1"), ("tick", b"2")];
+    let hints = of_headers(&twice);
+    assert_eq!(warnings(&hints).len(), 1, "{hints:?}");
+    assert_eq!(hints.route.unwrap().tick, None);
+}
+
+#[test]
+fn a_prompt_cache_key_that_is_no_key_is_told() {
+    let of = |given: &[&'static [u8]]| {
+        let mut hints = Hints::default();
+        hints.prompt_cache_key(given.iter().copied());
+        (hints.cache_key.clone(), warnings(&hints).len())
+    };
+    assert_eq!(of(&[]), (None, 0));
+    assert_eq!(of(&["schlüssel".as_bytes()]), (Some("schlüssel".into()), 0));
+    assert_eq!(of(&[b"k\xff"]), (None, 1));
+    assert_eq!(of(&[b"k", b"l"]), (None, 1));
+}
+
+#[test]
+fn ephemeral_texts_that_are_too_many_are_told() {
+    let of = |count: usize| {
+        let texts: Vec<String> = (0..count).map(|index| format!("run {index}")).collect();
+        of_body(&serde_json::json!({ "ephemeral": texts }).to_string())
+    };
+    assert_eq!(warnings(&of(32)), [""; 0]);
+    let hints = of(33);
+    assert_eq!(hints.ephemeral.len(), 32);
+    let said = "ephemeral has 33 texts, of which those after the first 32 were ignored";
+    assert_eq!(warnings(&hints), [said]);
+}

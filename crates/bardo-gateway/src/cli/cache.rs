@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use bardo_cache::scope::Scope;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -149,7 +150,8 @@ pub(super) fn run(verb: CacheVerb) -> Result<(), CliFailure> {
                 return Err(CliFailure::new("usage", nothing_named()));
             }
             order
-                .read()
+                // The server knows the scope of its cache.
+                .read(Scope::Agent)
                 .map_err(|error| CliFailure::new("usage", error.to_string()))?;
             (args.common, json!({ "flush": order }))
         }

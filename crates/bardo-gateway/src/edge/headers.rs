@@ -6,7 +6,7 @@ use bardo_engine::Hints;
 use bardo_seller::AGENT_PROOF;
 use bardo_types::receipt::CallerTrace;
 use bardo_wire::headers as names;
-use http::header::HeaderMap;
+use http::header::{HeaderMap, HeaderValue};
 
 const TRACE_PARENT: &str = "traceparent";
 const TRACE_STATE: &str = "tracestate";
@@ -22,7 +22,7 @@ pub(super) fn sort(headers: &HeaderMap, propagates: bool) -> (HeaderMap, Hints) 
         "session_id",
     ];
     let mut forward = HeaderMap::new();
-    let mut hints = Hints::default();
+    let (mut hints, mut given) = (Hints::default(), Vec::new());
     for (name, value) in headers {
         let text = name.as_str();
         if FORWARDED.contains(&text) {
@@ -31,8 +31,6 @@ pub(super) fn sort(headers: &HeaderMap, propagates: bool) -> (HeaderMap, Hints) 
             // It is for the gateway, and no hint.
         } else if text == names::SDK_RETRY_COUNT {
             hints.is_repeated = value != "0";
-        } else if text == names::PROMPT_CACHE_KEY {
-            hints.cache_key = value.to_str().ok().map(Into::into);
         } else if text == TRACE_PARENT || text == TRACE_STATE {
             if text == TRACE_PARENT && hints.trace.is_none() {
                 hints.trace = trace(headers);
@@ -40,12 +38,13 @@ pub(super) fn sort(headers: &HeaderMap, propagates: bool) -> (HeaderMap, Hints) 
             if propagates {
                 forward.append(name, value.clone());
             }
-        } else if let Some(hint) = text.strip_prefix(names::HINT_PREFIX)
-            && let Ok(value) = value.to_str()
-        {
-            hints.header(hint, value);
+        } else if let Some(hint) = text.strip_prefix(names::HINT_PREFIX) {
+            given.push((hint, value.as_bytes()));
         }
     }
+    hints.headers(given);
+    let keys = headers.get_all(names::PROMPT_CACHE_KEY);
+    hints.prompt_cache_key(keys.iter().map(HeaderValue::as_bytes));
     (forward, hints)
 }
 
@@ -73,8 +72,6 @@ fn trace(headers: &HeaderMap) -> Option<Arc<CallerTrace>> {
 
 #[cfg(test)]
 mod tests {
-    use http::header::HeaderValue;
-
     use super::*;
 
     const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -108,5 +105,29 @@ mod tests {
         let twice = with(&[(TRACE_PARENT, PARENT), (TRACE_PARENT, PARENT)]);
         assert_eq!(sort(&twice, false).1.trace, None);
         assert_eq!(sort(&with(&[(TRACE_STATE, "a=1")]), false).1.trace, None);
+    }
+
+    #[test]
+    fn hints_are_bytes_and_one_that_is_no_text_is_refused() {
+        let sorted = |name: &'static str, values: &[&[u8]]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(name, HeaderValue::from_bytes(value).unwrap());
+            }
+            sort(&headers, false).1
+        };
+        let agent = sorted("x-bardo-golem-id", &["gölem-1".as_bytes()]);
+        assert_eq!(agent.route.unwrap().golem_id.as_deref(), Some("gölem-1"));
+        for values in [&[&b"tee\xa0"[..]][..], &[b"tee", b"standard"]] {
+            let hints = sorted("x-bardo-security-class", values);
+            let refused = hints.check(false).unwrap_err();
+            assert_eq!(refused.param, "x-bardo-security-class");
+        }
+        let key = sorted(names::PROMPT_CACHE_KEY, &["schlüssel".as_bytes()]);
+        assert_eq!(key.cache_key.as_deref(), Some("schlüssel"));
+        assert_eq!(
+            sorted(names::PROMPT_CACHE_KEY, &[b"\xff"]).warnings().len(),
+            1
+        );
     }
 }

@@ -190,6 +190,10 @@ fn a_recorded_file_is_played_and_a_bad_line_is_named() {
     std::fs::write(&file, format!("{}\n{{}}", text[0])).expect("a file");
     let error = WorkloadSource::recorded(&file).expect_err("the second line is no call");
     assert!(error.contains("line 2"), "{error}");
+    let huge = line(0, "Why?").replace("40", "100000000000");
+    std::fs::write(&file, format!("{}\n{huge}", text[0])).expect("a file");
+    let error = WorkloadSource::recorded(&file).expect_err("no answer is so long");
+    assert!(error.contains("line 2: `output_tokens`"), "{error}");
     std::fs::remove_dir_all(&folder).expect("it goes");
 }
 

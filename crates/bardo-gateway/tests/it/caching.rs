@@ -65,6 +65,34 @@ fn the_second_identical_request_costs_nothing_and_says_what_it_saved() {
 }
 
 #[test]
+fn agents_whose_names_are_long_or_not_ascii_do_not_share_answers() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    let place = |agent: &str, in_header: bool| {
+        let mut body = Caller::Chat.request("gpt-5.5", &words("apart"), false);
+        body["bardo"] = json!({ "cache": "default" });
+        let mut request = Request::json("/v1/chat/completions", &body);
+        if in_header {
+            request = request.with("x-bardo-golem-id", agent);
+        } else {
+            body["bardo"]["golem_id"] = json!(agent);
+            request = Request::json("/v1/chat/completions", &body);
+        }
+        let answer = gateway.send(&request);
+        let place = answer.header("x-bardo-cache");
+        place.expect("each answer has it").to_owned()
+    };
+    let long = "a".repeat(128);
+    for name in ["gölem-", &long] {
+        let [one, other] = ["1", "2"].map(|end| format!("{name}{end}"));
+        assert_eq!(place(&one, true), "miss", "{name}");
+        assert_eq!(place(&other, true), "miss", "{name}");
+        assert_eq!(place(&one, false), "hash", "{name}");
+        assert_eq!(place(&other, false), "hash", "{name}");
+    }
+}
+
+#[test]
 fn a_request_that_says_nothing_is_relayed_as_without_a_cache() {
     let sandbox = Sandbox::start();
     let gateway = Gateway::start(&makers(&sandbox));
@@ -155,6 +183,33 @@ fn stored_answers_are_shown_and_removed_by_verbs_by_operators_and_by_their_accou
         metrics.contains("bardo_cache_events_total{event=\"hit\"} 3"),
         "{metrics}"
     );
+}
+
+#[test]
+fn a_removal_with_a_wrong_parameter_is_refused_and_every_removal_counts_as_a_request() {
+    let sandbox = Sandbox::start();
+    let till = Till::new(makers(&sandbox));
+    let gateway = till.open();
+    let key = till.key(&["--deposit-usd", "5", "--rpm", "4"]);
+    let delete = |query: &str| {
+        let path = format!("/v1/cache{query}");
+        gateway.send(&key.get(&path).method("DELETE"))
+    };
+    let mut body = Caller::Chat.request("gpt-5.5", &words("kept"), false);
+    body["bardo"] = json!({ "cache": "default" });
+    let answer = gateway.send(&key.ask(Caller::Chat, &body));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    for query in ["?agnet=g1", "?market=false", "?agent="] {
+        let refused = delete(query);
+        assert_eq!(refused.status(), 400, "{query}: {}", refused.text());
+        let error = &refused.json()["error"];
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.contains("`playbook`"), "{query}: {message}");
+        assert!(query.contains(error["param"].as_str().expect("a name")));
+    }
+    assert_eq!(delete("").json()["flushed"], 1);
+    let statuses: Vec<u16> = (0..4).map(|_| delete("").status()).collect();
+    assert!(statuses.contains(&429), "{statuses:?}");
 }
 
 #[test]

@@ -155,14 +155,17 @@ impl DomainState {
         )
     }
 
+    /// Stops without evidence.
+    pub(super) fn distrust(&mut self, rules: &AuditRules) {
+        self.looks = self.looks.max(1);
+        self.stop(rules);
+    }
+
     /// Takes the state from its words; stops where they cannot be read.
     pub(super) fn read(&mut self, line: &str, rules: &AuditRules) {
         match Self::parse(line, rules) {
             Some(state) => *self = state,
-            None => {
-                self.looks = self.looks.max(1);
-                self.stop(rules);
-            }
+            None => self.distrust(rules),
         }
     }
 

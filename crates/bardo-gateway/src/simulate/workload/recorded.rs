@@ -11,6 +11,9 @@ use crate::simulate::dice::Dice;
 /// The format, for errors.
 const RECORDED: &str = "one JSON object per line: `at_ms` (when it was sent, in milliseconds), `model`, `messages` and `tools` as in Chat Completions, `temperature`, `output_tokens` (how long the answer was), and optionally `answer` (its text) and `bardo` (hints)";
 
+/// The longest answer of a line, in tokens; no model gives a longer one.
+const OUTPUT_MAX: u64 = 1_000_000;
+
 #[derive(Deserialize)]
 struct RecordedLine {
     at_ms: u64,
@@ -81,6 +84,12 @@ pub(super) fn calls(text: &str) -> Result<Vec<SimulatedCall>, String> {
 }
 
 fn call(line: RecordedLine) -> Result<SimulatedCall, String> {
+    if line.output_tokens > OUTPUT_MAX {
+        let given = line.output_tokens;
+        return Err(format!(
+            "`output_tokens` is {given}; it can be {OUTPUT_MAX} at most"
+        ));
+    }
     let mut system = String::new();
     let mut turns: Vec<SimulatedTurn> = Vec::new();
     for message in &line.messages {

@@ -181,6 +181,30 @@ fn a_header_that_protects_and_is_not_understood_is_refused() {
 }
 
 #[test]
+fn a_hint_that_is_given_twice_is_refused_by_its_name() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&trio(&sandbox));
+    sandbox.forget();
+    for caller in Caller::ALL {
+        let body = caller.request("gpt-5.5", "Hello", false);
+        let request = Request::json(caller.path(), &body)
+            .with("X-Bardo-Cache", "no-store")
+            .with("X-Bardo-Cache", "default");
+        let mut in_body = body.to_string();
+        assert_eq!(in_body.pop(), Some('}'));
+        in_body.push_str(r#","bardo":{"cache":"no-store","cache":"default"}}"#);
+        for request in [request, Request::post(caller.path(), in_body)] {
+            let answer = gateway.send(&request);
+            assert_eq!(answer.status(), 400, "{}", answer.text());
+            caller.check_error(&answer.json());
+            let text = answer.text();
+            assert!(text.contains("`cache` is given twice"), "{text}");
+        }
+    }
+    assert_eq!(asked(&sandbox), [""; 0]);
+}
+
+#[test]
 fn a_misspelt_hint_is_named_in_the_answer_and_refused_to_an_agent() {
     let sandbox = Sandbox::start();
     let till = Till::new(trio(&sandbox));
