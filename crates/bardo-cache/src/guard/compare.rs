@@ -172,10 +172,8 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
 /// `counted`, "a dog" is one.
 fn form(a: &Atom, b: &Atom, counted: bool) -> Option<Mismatch> {
     let shown = || (a.shown.clone(), b.shown.clone());
-    if tense::goes_on(a, b) || tense::goes_on(b, a) {
-        let (class, (one, other)) = ("form", shown());
-        Some(Mismatch::Changed { class, one, other })
-    } else if does_and_is_done(a, b) || does_and_is_done(b, a) {
+    let differs = |a, b| tense::goes_on(a, b) || does_and_is_done(a, b);
+    if differs(a, b) || differs(b, a) {
         let (class, (one, other)) = ("form", shown());
         Some(Mismatch::Changed { class, one, other })
     } else if tense::counts_differ(a, b, counted) {

@@ -93,6 +93,28 @@ fn agents_whose_names_are_long_or_not_ascii_do_not_share_answers() {
 }
 
 #[test]
+fn the_usual_version_of_the_messages_api_is_the_same_request_as_in_chat() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    let ask = |path: &str, version: Option<&str>| {
+        let message = json!({ "role": "user", "content": words("version") });
+        let body = json!({ "model": "gpt-5.5", "max_tokens": 300, "messages": [message] });
+        let mut request = Request::json(path, &body).with("x-bardo-cache", "default");
+        if let Some(version) = version {
+            request = request.with("anthropic-version", version);
+        }
+        let answer = gateway.send(&request);
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        answer.header("x-bardo-cache").map(str::to_owned)
+    };
+    let (miss, hash) = (Some("miss".to_owned()), Some("hash".to_owned()));
+    assert_eq!(ask("/v1/chat/completions", None), miss);
+    assert_eq!(ask("/v1/messages", Some("2023-06-01")), hash);
+    assert_eq!(ask("/v1/messages", None), hash);
+    assert_eq!(ask("/v1/messages", Some("2026-10-21")), miss);
+}
+
+#[test]
 fn a_request_that_says_nothing_is_relayed_as_without_a_cache() {
     let sandbox = Sandbox::start();
     let gateway = Gateway::start(&makers(&sandbox));

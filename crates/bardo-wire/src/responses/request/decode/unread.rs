@@ -32,8 +32,8 @@ fn in_item(item: &Item<'_>) -> bool {
     match kind {
         "message" => item.holds_other_than(&["id", "status"]) || in_content(item.content.as_ref()),
         // Other members of a call are kept.
-        "function_call" => is_given(item.get("input")),
-        "custom_tool_call" => is_given(item.get("arguments")),
+        "function_call" => item.role.is_some() || is_given(item.get("input")),
+        "custom_tool_call" => item.role.is_some() || is_given(item.get("arguments")),
         "reasoning" => {
             item.holds_other_than(&["id", "status", "summary", "content", "encrypted_content"])
         }
@@ -42,7 +42,9 @@ fn in_item(item: &Item<'_>) -> bool {
                 || item.holds_other_than(&["id", "status", "tools"])
         }
         _ if is_output => {
-            item.holds_other_than(&["id", "status", "call_id"]) || in_content(item.output.as_ref())
+            item.role.is_some()
+                || item.holds_other_than(&["id", "status", "call_id"])
+                || in_content(item.output.as_ref())
         }
         // Kept as written.
         _ => false,
@@ -158,6 +160,7 @@ mod tests {
             r#"{"type":"custom_tool_call_output","call_id":"c","output":[{"type":"input_text","text":"a","zz":1}]}"#,
             r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}","input":"x"}"#,
             r#"{"type":"custom_tool_call","call_id":"c","name":"f","input":"x","arguments":"{}"}"#,
+            r#"{"type":"function_call_output","role":"user","call_id":"c","output":"o"}"#,
             r#"{"type":"reasoning","summary":[],"zz":1}"#,
             r#"{"role":"assistant","content":"hi","type":"note"}"#,
             r#"{"type":"additional_tools","tools":[],"zz":1}"#,
