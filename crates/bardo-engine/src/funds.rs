@@ -18,7 +18,7 @@ use bardo_types::receipt::{Amounts, Outcome, PaymentMode, Receipt};
 use bardo_types::usage::Usage;
 
 use crate::call::Call;
-use crate::receipt_builder::ReceiptBuilder;
+use crate::receipt_builder::{ReceiptBuilder, Served};
 use crate::searches::SearchFee;
 use crate::seeds::SeedTaken;
 use crate::shape::Shaped;
@@ -59,6 +59,8 @@ pub(crate) struct RequestFunds {
     command: Option<Settle>,
     /// The charge for a stored answer; `None` where a provider is called.
     served: Option<MicroUsd>,
+    /// What the stored answer cost when it was made, if anything.
+    cost_when_made: Option<MicroUsd>,
     /// The part of its agent's seed that the request has taken.
     seed_taken: Option<Arc<SeedTaken>>,
     /// The part of the seed that the backend of the last attempt draws on.
@@ -139,9 +141,10 @@ impl RequestFunds {
     }
 
     /// Prices a stored answer, which is served in place of a provider's.
-    pub(crate) fn serve(&mut self, call: &Call, charge: MicroUsd) {
+    pub(crate) fn serve(&mut self, call: &Call, served: &Served) {
         self.list_price = call.snapshot().roster().list_price(call.model());
-        self.served = Some(charge);
+        self.served = Some(served.charge);
+        self.cost_when_made = served.cost.filter(|cost| *cost > MicroUsd::ZERO);
     }
 
     /// Prices the attempt that begins.
@@ -260,7 +263,8 @@ impl RequestFunds {
         *builder.amounts_mut() = amounts;
     }
 
-    /// A stored answer costs its charge, all of which is the gateway's, and saves the list price.
+    /// A stored answer costs its charge, all of which is the gateway's, and saves the list price. A model
+    /// without one saves what the answer cost when it was made.
     fn price_served(&self, receipt: &Receipt, charge: MicroUsd) -> Amounts {
         let saved = receipt.saved_usage.as_ref();
         let list = self
@@ -274,7 +278,7 @@ impl RequestFunds {
             provider_cost: Some(MicroUsd::ZERO),
             spread: charge,
             charge,
-            baseline: list,
+            baseline: list.or(self.cost_when_made),
             ..receipt.amounts
         }
     }

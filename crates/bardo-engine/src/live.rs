@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
@@ -28,6 +29,10 @@ pub(crate) struct AnswerOrigin {
 /// An answer that is being made.
 pub(crate) struct LiveAnswer {
     state: Mutex<LiveState>,
+    /// Requests that read it beside the one that makes it.
+    followers: AtomicUsize,
+    /// Bytes above which it is kept for followers alone: no entry of the cache is so large.
+    most: AtomicUsize,
     waiting: Arc<WakerList>,
 }
 
@@ -35,6 +40,10 @@ pub(crate) struct LiveAnswer {
 struct LiveState {
     origin: Option<Arc<AnswerOrigin>>,
     events: Vec<StreamEvent>,
+    /// Bytes of their texts, and two for each event: less than any form in which they are stored.
+    bytes: usize,
+    /// It is too large to be stored, and was not kept.
+    is_overgrown: bool,
     /// Another backend can no longer take the place of the one that answers.
     is_begun: bool,
     /// Nothing more comes.
@@ -57,6 +66,8 @@ impl LiveAnswer {
     pub(crate) fn new() -> Self {
         Self {
             state: Mutex::default(),
+            followers: AtomicUsize::new(0),
+            most: AtomicUsize::new(usize::MAX),
             waiting: Arc::default(),
         }
     }
@@ -70,12 +81,38 @@ impl LiveAnswer {
         &self.waiting
     }
 
+    /// Keeps at most so many bytes of an answer that nobody follows.
+    pub(crate) fn keep_at_most(&self, bytes: usize) {
+        self.most.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Another request reads it; false where it is not kept any more.
+    pub(crate) fn followed(&self) -> bool {
+        let state = self.state();
+        if state.is_overgrown {
+            return false;
+        }
+        self.followers.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    /// A request that read it has left.
+    pub(crate) fn unfollowed(&self) {
+        self.followers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether it was too large to be kept.
+    pub(crate) fn is_overgrown(&self) -> bool {
+        self.state().is_overgrown
+    }
+
     /// A backend begins to answer. What an earlier one wrote does not count, since it gave nothing
     /// that a caller got.
     pub(crate) fn comes_from(&self, origin: AnswerOrigin) {
         let mut state = self.state();
         if !state.is_begun {
             state.events.clear();
+            state.bytes = 0;
             state.origin = Some(Arc::new(origin));
         }
     }
@@ -100,7 +137,14 @@ impl LiveAnswer {
             };
         }
         events.truncate(failure.unwrap_or(events.len()));
+        state.bytes += events.iter().map(weight).sum::<usize>();
         state.events.append(events);
+        let is_followed = self.followers.load(Ordering::Relaxed) > 0;
+        if state.bytes > self.most.load(Ordering::Relaxed) && !is_followed {
+            state.is_overgrown = true;
+            state.events = Vec::new();
+            state.end = Some(Err(Broken::new("the answer is too large to be kept")));
+        }
         drop(state);
         self.waiting.tell_followers();
     }
@@ -151,6 +195,7 @@ impl LiveAnswer {
     pub(crate) fn begun(&self) -> Option<Result<Arc<AnswerOrigin>, ()>> {
         let state = self.state();
         match (&state.origin, &state.end) {
+            _ if state.is_overgrown => Some(Err(())),
             (Some(origin), _) if state.is_begun => Some(Ok(Arc::clone(origin))),
             (_, Some(Err(_))) => Some(Err(())),
             (_, Some(Ok(()))) if state.is_closed => Some(Err(())),
@@ -174,6 +219,18 @@ impl LiveAnswer {
             _ => None,
         }
     }
+}
+
+/// Bytes that an event takes at least where it is stored.
+fn weight(event: &StreamEvent) -> usize {
+    let text = match event {
+        StreamEvent::Text { text, .. }
+        | StreamEvent::Reasoning { text, .. }
+        | StreamEvent::Refusal { text, .. } => text.len(),
+        StreamEvent::ToolInput { fragment, .. } => fragment.len(),
+        _ => 0,
+    };
+    text + 2
 }
 
 fn ended_early() -> Broken {
@@ -258,8 +315,6 @@ impl Wake for WakerList {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     use bardo_types::fault::{Fault, FaultClass};
 
     use super::*;
@@ -310,6 +365,24 @@ mod tests {
         assert!(matches!(live.begun(), Some(Err(()))));
         assert!(matches!(live.next(0), LiveNext::End(Err(_))));
         assert!(live.complete().is_some(), "it may still be stored");
+    }
+
+    #[test]
+    fn an_answer_too_large_to_be_stored_is_kept_for_followers_alone() {
+        for is_followed in [false, true] {
+            let live = LiveAnswer::new();
+            live.keep_at_most(8);
+            live.comes_from(origin("m"));
+            live.begin();
+            assert!(!is_followed || live.followed());
+            live.push(&mut vec![text("123")]);
+            assert!(!live.is_overgrown());
+            live.push(&mut vec![text("456"), StreamEvent::Done]);
+            assert_eq!(live.is_overgrown(), !is_followed);
+            assert_eq!(live.complete().is_some(), is_followed);
+            assert_eq!(live.followed(), is_followed, "nobody may begin to read it");
+            assert_eq!(matches!(live.begun(), Some(Ok(_))), is_followed);
+        }
     }
 
     #[test]

@@ -192,6 +192,7 @@ impl Engine {
                 usage: Some(entry.usage.clone()),
                 degraded: entry.degraded.clone(),
                 charge: MicroUsd::ZERO,
+                cost: Some(entry.cost),
                 age: Some(Duration::from_millis(hit.age_ms)),
                 similarity: None,
                 is_shared: false,
@@ -316,6 +317,7 @@ pub(crate) async fn find(
                 served: Served {
                     layer,
                     charge: store.charge(asked, &answer),
+                    cost: None,
                     model: answer.model.as_str().into(),
                     usage: answer.usage,
                     degraded: answer.degraded,

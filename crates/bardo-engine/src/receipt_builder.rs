@@ -69,6 +69,8 @@ pub(crate) struct Served {
     pub(crate) degraded: Vec<Degradation>,
     /// The charge, where the caller is charged at all.
     pub(crate) charge: MicroUsd,
+    /// What the answer cost when it was made; `None` where that is not known.
+    pub(crate) cost: Option<MicroUsd>,
     /// Time since it was made; `None` where that is not known, or it is being made.
     pub(crate) age: Option<Duration>,
     /// Likeness of both questions in thousandths, where they differ in words.

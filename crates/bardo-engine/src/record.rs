@@ -246,7 +246,7 @@ impl RequestRecord {
     /// A stored answer is served. No provider is called for the request.
     pub(crate) fn serve(&mut self, call: &Call, served: &Served) {
         self.receipt.serve(call, served);
-        self.funds.serve(call, served.charge);
+        self.funds.serve(call, served);
         if served.charge == MicroUsd::ZERO {
             // Nothing changes any more.
             self.funds.price(&mut self.receipt);

@@ -88,6 +88,8 @@ impl Recording {
         cache: Arc<AnswerCache>,
         named: Option<RequestedModel>,
     ) -> Self {
+        let most = cache.store().limits().entry_bytes;
+        live.keep_at_most(usize::try_from(most).unwrap_or(usize::MAX));
         Self {
             live,
             slot,
@@ -178,6 +180,9 @@ impl Recording {
         let cut = CacheSkip::Never(Never::Cut);
         if receipt.outcome != Outcome::Finished {
             return Err(cut);
+        }
+        if self.live.is_overgrown() {
+            return Err(CacheSkip::Never(Never::TooLarge));
         }
         self.live
             .read_complete(|origin, events| self.offer(receipt, now_ms, origin, events))

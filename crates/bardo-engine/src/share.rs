@@ -153,6 +153,7 @@ fn found(origin: &AnswerOrigin, body: FoundBody) -> FoundAnswer {
             usage,
             degraded: origin.degraded.clone(),
             charge: MicroUsd::ZERO,
+            cost: None,
             age: None,
             similarity: None,
             is_shared: true,

@@ -217,6 +217,7 @@ impl Engine {
                 usage: Some(entry.usage.clone()),
                 degraded: entry.degraded.clone(),
                 charge: MicroUsd::ZERO,
+                cost: Some(entry.cost),
                 age: Some(Duration::from_millis(hit.age_ms)),
                 similarity: Some(thousandths(similarity)),
                 is_shared: false,

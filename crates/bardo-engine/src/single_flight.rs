@@ -411,7 +411,8 @@ impl Follower {
     /// A seat in a flight; `None` where its answer failed, or nobody works on it.
     fn of(flight: &Arc<Flight>) -> Option<Self> {
         let mut cabin = flight.cabin();
-        if !cabin.has_leader && cabin.followers == 0 {
+        let is_abandoned = !cabin.has_leader && cabin.followers == 0;
+        if is_abandoned || !flight.live.followed() {
             return None;
         }
         let number = cabin.next_number;
@@ -510,6 +511,7 @@ impl Drop for Follower {
         waiting.remove(FlightSeat::Follower(self.number));
         let mut cabin = self.flight.cabin();
         cabin.followers = cabin.followers.saturating_sub(1);
+        self.flight.live.unfollowed();
         self.flight.left(cabin);
     }
 }
