@@ -12,7 +12,8 @@ pub(crate) fn sorted(forward: &HeaderMap) -> Vec<(&str, &[u8])> {
     let names_the_usual_version = names_the_usual_version(forward);
     let changes_answers = |(name, _): &(&HeaderName, &HeaderValue)| {
         let name = name.as_str();
-        !(TRACES.contains(&name) || names_the_usual_version && name == ANTHROPIC_VERSION)
+        let says_nothing = names_the_usual_version && name == ANTHROPIC_VERSION;
+        !says_nothing && !TRACES.contains(&name)
     };
     let mut headers: Vec<(&str, &[u8])> = forward
         .iter()

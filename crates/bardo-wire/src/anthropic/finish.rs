@@ -1,6 +1,6 @@
 use bardo_types::chat::{Choice, Finish, Part, ToolCall};
 
-/// Reads `stop_reason`.
+/// Reads `stop_reason`. A reason that is not known yet ends the answer all the same.
 pub(super) fn parse(reason: &str) -> Finish {
     match reason {
         "end_turn" => Finish::Stop,
