@@ -42,7 +42,7 @@ struct LiveState {
     events: Vec<StreamEvent>,
     /// Bytes of their texts, and two for each event: less than any form in which they are stored.
     bytes: usize,
-    /// It is too large to be stored, and was not kept.
+    /// The answer is too large to be stored, and is no longer in memory.
     is_overgrown: bool,
     /// Another backend can no longer take the place of the one that answers.
     is_begun: bool,
@@ -143,7 +143,7 @@ impl LiveAnswer {
         if state.bytes > self.most.load(Ordering::Relaxed) && !is_followed {
             state.is_overgrown = true;
             state.events = Vec::new();
-            state.end = Some(Err(Broken::new("the answer is too large to be kept")));
+            state.end = Some(Err(Broken::new("the answer is too large for an entry")));
         }
         drop(state);
         self.waiting.tell_followers();

@@ -77,12 +77,12 @@ pub(crate) struct StoredPrefixes {
     /// Nothing more is stored: the process ends.
     is_stopped: AtomicBool,
     made: AtomicU64,
-    flushes: Mutex<RecentFlushes>,
+    flushes: Mutex<LastPrefixFlushes>,
 }
 
 /// The last flushes, for prefixes that are being created meanwhile.
 #[derive(Default)]
-struct RecentFlushes {
+struct LastPrefixFlushes {
     count: u64,
     last: VecDeque<Flush>,
 }
@@ -122,7 +122,7 @@ impl StoredPrefixes {
         self.table().seen(id, case, limits, now)
     }
 
-    fn flushes(&self) -> MutexGuard<'_, RecentFlushes> {
+    fn flushes(&self) -> MutexGuard<'_, LastPrefixFlushes> {
         self.flushes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

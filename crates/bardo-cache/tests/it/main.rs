@@ -3,6 +3,7 @@
 // Clippy takes code for that of a test where it says so.
 #![cfg(test)]
 
+mod audit_accounts;
 mod fixtures;
 mod guard_agent;
 mod guard_attribute;

@@ -18,7 +18,7 @@ pub(super) struct DomainState {
     /// oldest first.
     window: VecDeque<(bool, u64)>,
     disagreements: u32,
-    /// The same for pairs of two live answers.
+    /// Whether each pair of two live answers agreed, and the digest of its account, oldest first.
     live: VecDeque<(bool, u64)>,
     live_disagreements: u32,
     /// Audits since the last disagreement.
