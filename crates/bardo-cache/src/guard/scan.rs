@@ -68,7 +68,8 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
         {
             // A shell reads "$HOME" in these quotes, and not in others.
             if inner.contains(['$', '\\']) && matches!(first, '"' | '\'') {
-                found.push(Token::new(TokenKind::Code, format!("{first}{inner}")));
+                let words = inner.split_whitespace().collect::<Vec<_>>().join(" ");
+                found.push(Token::new(TokenKind::Code, format!("{first}{words}")));
             } else {
                 quoted(inner, first == '`', &mut found);
             }
