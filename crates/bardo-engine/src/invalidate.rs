@@ -141,11 +141,14 @@ impl Engine {
             while let Some(flush) = known.untold() {
                 level.flush(&flush).await?;
                 known.told(&flush);
+                known.remember(&flush);
+                self.cache.store().flush(&flush);
             }
             let after = known.applied();
             let news = level.flushes(after).await?;
             if after.is_none() {
-                // Flushes before the first contact are not known.
+                // Flushes before the first contact are not known, for answers under way either.
+                known.remember(&Flush::All);
                 if self.cache.store().stats().entries > 0 {
                     self.forget(&Flush::All, FlushCause::Elsewhere);
                 }
@@ -172,7 +175,8 @@ async fn remove_behind(cache: Arc<AnswerCache>, flushes: Vec<Flush>) -> Option<R
             if done.is_err() {
                 cache.invalidations().tell_later(flush.clone());
             }
-            // A request may have taken an entry from there meanwhile.
+            // A request may have taken an entry from there meanwhile, or does so just now.
+            cache.invalidations().remember(flush);
             cache.store().flush(flush);
             all = all.and_then(|sum: u64| Ok(sum.saturating_add(done?)));
         }

@@ -170,6 +170,11 @@ impl Invalidations {
     /// Notes a flush before its entries are removed.
     pub(crate) fn note(&self, flush: &Flush, cause: FlushCause) {
         self.counts[cause as usize].fetch_add(1, Ordering::Relaxed);
+        self.remember(flush);
+    }
+
+    /// Notes a flush for answers under way, and counts it not.
+    pub(crate) fn remember(&self, flush: &Flush) {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.note(flush);
     }

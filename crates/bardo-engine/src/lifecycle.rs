@@ -143,9 +143,10 @@ impl Lifecycle<Admitted> {
 }
 
 impl Lifecycle<Reserved> {
-    /// No backend answers, and a stored answer goes to the caller.
+    /// No backend answers, and a stored answer goes to the caller. Those that follow are free.
     pub(crate) fn served(self, call: &Call, served: &Served) -> Lifecycle<Flowing> {
         let mut kept = self.take();
+        kept.record.stop_recording();
         kept.record.serve(call, served);
         kept.record.first_content();
         Lifecycle::at(kept)

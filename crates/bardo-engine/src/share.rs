@@ -34,7 +34,7 @@ enum Followed {
 }
 
 /// What an answer may lack because of the balance or the caps of the caller that it is made for.
-const BY_MONEY: [&str; 4] = [LIMITED, "model", "quality", "fallback_backends"];
+const BY_MONEY: [&str; 3] = [LIMITED, "model", "fallback_backends"];
 
 impl Engine {
     /// Carries out a request that the look-up found no answer to: alone, first of several, or by

@@ -121,8 +121,8 @@ impl FlushOrder {
             let account = account.ok_or(BadFlush("`agent` needs an `account`"))?;
             if scope != Scope::Agent {
                 return Err(BadFlush(
-                    "`agent` removes nothing with `cache.scope: tenant`: answers belong to the \
-                    account and to no agent; leave `agent` out to remove those of the account",
+                    "`agent` cannot be used with `cache.scope: tenant`: the agents of an account share \
+                    its answers; leave `agent` out to remove those of the account",
                 ));
             }
             let namespace = Namespace::agent(&account, &agent);

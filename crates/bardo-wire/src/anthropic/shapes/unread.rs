@@ -1,7 +1,7 @@
 //! Members of content blocks that have no place in the neutral part.
 
 use super::{Block, BlockKind, Content, Source};
-use crate::json::Members;
+use crate::json::{Extra, Members};
 
 impl Block<'_> {
     /// Whether the block holds members that a relay sends on and its neutral part lacks.
@@ -22,7 +22,7 @@ impl Block<'_> {
     }
 
     fn holds_more(&self) -> bool {
-        !self.rest.extra.is_empty()
+        holds_values(&self.rest.extra)
     }
 
     fn source_holds_more(&self) -> bool {
@@ -53,7 +53,7 @@ impl Source<'_> {
         let kind = self.kind.as_deref().unwrap_or_default();
         let belongs = |is_given: bool, kinds: &[&str]| !is_given || kinds.contains(&kind);
         let is_told_type = self.media_type.as_deref() != Some("text/plain") || kind != "text";
-        !self.extra.is_empty()
+        holds_values(&self.extra)
             || is_told_type && !belongs(self.media_type.is_some(), &["base64"])
             || !belongs(self.data.is_some(), &["base64", "text"])
             || !belongs(self.url.is_some(), &["url"])
@@ -61,6 +61,11 @@ impl Source<'_> {
             || !belongs(self.content.is_some(), &["content"])
             || content_holds_more(self.content.as_ref())
     }
+}
+
+/// Whether some members are given: clients with types write those that are unset as `null`.
+fn holds_values(extra: &Extra<'_>) -> bool {
+    extra.iter().any(|(_, raw)| raw.get() != "null")
 }
 
 /// Whether a block in a list holds unread members.

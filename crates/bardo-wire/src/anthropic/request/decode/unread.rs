@@ -92,6 +92,7 @@ mod tests {
     fn what_clients_send_is_read() {
         for content in [
             r#"{"type":"text","text":"a","citations":null,"cache_control":{"type":"ephemeral"}}"#,
+            r#"{"type":"text","text":"a","parsed_output":null}"#,
             r#"{"type":"thinking","thinking":"a","signature":"s","cache_control":null}"#,
             r#"{"type":"tool_use","id":"t","name":"f","input":{},"caller":{"type":"direct"}}"#,
             r#"{"type":"tool_result","tool_use_id":"t","is_error":false,"content":[{"type":"text","text":"a"}]}"#,
