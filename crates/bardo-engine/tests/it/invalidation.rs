@@ -146,6 +146,8 @@ async fn a_request_behind_a_removal_does_not_share_an_answer_from_before_it() {
 #[derive(Default)]
 struct Level {
     is_away: AtomicBool,
+    /// Carries out no more removals than it has permits.
+    gate: Option<Semaphore>,
     told: Mutex<Vec<Flush>>,
     losses: LevelLosses,
 }
@@ -160,16 +162,17 @@ impl SecondLevel for Level {
     }
 
     fn flush<'a>(&'a self, flush: &'a Flush) -> LevelFuture<'a, Result<u64, Loss>> {
-        let done = if self.is_away.load(Ordering::Relaxed) {
-            Err(Loss::Down)
-        } else {
-            self.told
-                .lock()
-                .expect("no thread panics")
-                .push(flush.clone());
+        Box::pin(async move {
+            if let Some(gate) = &self.gate {
+                gate.acquire().await.expect("it stays open").forget();
+            }
+            if self.is_away.load(Ordering::Relaxed) {
+                return Err(Loss::Down);
+            }
+            let mut told = self.told.lock().expect("no thread panics");
+            told.push(flush.clone());
             Ok(1)
-        };
-        Box::pin(std::future::ready(done))
+        })
     }
 
     fn losses(&self) -> &LevelLosses {
@@ -209,48 +212,11 @@ async fn a_removal_that_the_level_behind_misses_is_told_once_it_is_back() {
     );
 }
 
-/// A level that carries a removal out only when it is let through.
-struct SlowLevel {
-    gate: Semaphore,
-    told: Mutex<Vec<Flush>>,
-    losses: LevelLosses,
-}
-
-impl SecondLevel for SlowLevel {
-    fn get<'a>(&'a self, _key: &'a Key) -> LevelFuture<'a, SecondFetch> {
-        Box::pin(std::future::ready(SecondFetch::Absent))
-    }
-
-    fn put<'a>(&'a self, _: &'a CachedAnswer, _: u64, _: u64) -> LevelFuture<'a, Result<(), Loss>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn flush<'a>(&'a self, flush: &'a Flush) -> LevelFuture<'a, Result<u64, Loss>> {
-        Box::pin(async move {
-            self.gate.acquire().await.expect("it stays open").forget();
-            self.told
-                .lock()
-                .expect("no thread panics")
-                .push(flush.clone());
-            Ok(1)
-        })
-    }
-
-    fn losses(&self) -> &LevelLosses {
-        &self.losses
-    }
-
-    fn mode(&self) -> &'static str {
-        "up"
-    }
-}
-
 #[tokio::test]
 async fn a_removal_goes_on_when_its_caller_stops_waiting() {
-    let level = Arc::new(SlowLevel {
-        gate: Semaphore::new(0),
-        told: Mutex::default(),
-        losses: LevelLosses::default(),
+    let level = Arc::new(Level {
+        gate: Some(Semaphore::new(0)),
+        ..Level::default()
     });
     let second = Some(Arc::clone(&level) as Arc<dyn SecondLevel>);
     let services = Services::without_money(Arc::new(Silent));
@@ -266,7 +232,8 @@ async fn a_removal_goes_on_when_its_caller_stops_waiting() {
     let begun = std::future::poll_fn(|cx| Poll::Ready(order.as_mut().poll(cx))).await;
     assert!(begun.is_pending());
     drop(order);
-    level.gate.add_permits(removals.len());
+    let gate = level.gate.as_ref().expect("it has one");
+    gate.add_permits(removals.len());
     for _ in 0..16 {
         tokio::task::yield_now().await;
     }
