@@ -196,6 +196,15 @@ impl AnswerCache {
         self.second.as_ref()
     }
 
+    /// Whether the removals of the other processes behind the second level are known up to a few
+    /// seconds ago. Before the first contact no answer goes to that level. While they are unknown,
+    /// no stored answer about a market is served.
+    #[must_use]
+    pub fn knows_removals(&self) -> bool {
+        let known = &self.invalidations;
+        self.second.is_none() || known.heard().is_some() && known.is_current()
+    }
+
     /// The entry for a request of `tenant`, if it may be served now.
     pub(crate) async fn find(
         &self,

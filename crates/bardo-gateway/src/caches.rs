@@ -259,6 +259,7 @@ pub(crate) fn stats(cache: &AnswerCache) -> Value {
     if let Some(second) = cache.second() {
         shown["second_level"] = json!({
             "mode": second.mode(),
+            "knows_removals": cache.knows_removals(),
             "losses": reasons(&losses(second.losses())),
         });
     }

@@ -24,6 +24,8 @@ const EXPIRE: Duration = Duration::from_secs(5);
 const SWEEP: Duration = Duration::from_secs(30);
 /// How often flushes of other gateways are looked for.
 const FOLLOW: Duration = Duration::from_secs(1);
+/// How often the first contact with other gateways is tried: no answer is shared before it.
+const MEET: Duration = Duration::from_millis(50);
 /// How often keepalive calls that are due are made.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 /// How often old receipts are deleted.
@@ -95,11 +97,28 @@ impl Drop for KeptEvidence {
 
 /// Removes the stored answers that other gateways removed.
 async fn follow_flushes(engine: Arc<Engine>) {
+    meet(&engine).await;
     let mut tick = tokio::time::interval(FOLLOW);
     loop {
         tick.tick().await;
         // The level behind has told that it is unavailable.
         let _ = engine.follow_flushes().await;
+    }
+}
+
+/// Makes the first contact with the level behind as soon as it is there.
+async fn meet(engine: &Engine) {
+    let Some(level) = engine.cache().second() else {
+        return;
+    };
+    let mut tick = tokio::time::interval(MEET);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // From the first call on, the removals of others count as unknown.
+    while engine.follow_flushes().await.is_err() {
+        tick.tick().await;
+        while level.mode() != "up" {
+            tick.tick().await;
+        }
     }
 }
 

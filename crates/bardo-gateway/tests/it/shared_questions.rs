@@ -168,8 +168,8 @@ fn settings(sandbox: &Sandbox, redis: &RedisServer, vectors: &VectorServer) -> V
 
 fn gateway(settings: &Value) -> Gateway {
     let gateway = Gateway::start(settings);
-    eventually("Redis is reached", || {
-        (stats(&gateway)["second_level"]["mode"] == "up").then_some(())
+    eventually("answers are shared", || {
+        (stats(&gateway)["second_level"]["knows_removals"] == true).then_some(())
     });
     gateway
 }
@@ -254,7 +254,12 @@ fn a_vector_store_that_is_gone_or_answers_with_forged_questions_is_a_miss_and_a_
     let vectors = VectorServer::start();
     let gateway = gateway(&settings(&sandbox, &redis, &vectors));
     ask(&gateway, "How do I turn on night mode?");
-    eventually("the question is shared", || {
+    let mut rooms = 200_000..;
+    eventually("a question is shared", || {
+        ask(
+            &gateway,
+            &format!("Where is the key of room {}?", rooms.next()?),
+        );
         (vectors.points() > 0).then_some(())
     });
     locked(&vectors.state).forges = true;
