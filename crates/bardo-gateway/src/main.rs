@@ -1,67 +1,7 @@
-//! The `bardo-gateway` binary: HTTP edge, configuration, wiring. Start at [`serve::run`].
-
-mod account;
-mod admin;
-mod alerts;
-mod assemble;
-mod auth;
-mod bankr;
-mod body;
-mod cache_secret;
-mod caches;
-mod cli;
-mod config;
-mod console;
-mod control;
-mod cors;
-mod describe;
-mod doctor;
-mod edge;
-mod embedding;
-mod error;
-mod events;
-mod explain;
-mod export;
-mod funds;
-mod home;
-mod import;
-mod json_words;
-mod last_lists;
-mod models;
-mod notify;
-mod openapi;
-mod operator;
-mod ops;
-mod peers;
-mod probe;
-mod refresh;
-mod repeat;
-mod reply;
-mod request_id;
-mod route;
-mod sale;
-mod screens;
-mod series;
-mod serve;
-mod server;
-#[cfg(feature = "sandbox")]
-mod simulate;
-mod simulation;
-mod sink;
-mod stores;
-mod unbilled;
-mod upkeep;
-mod usage;
-mod vector_store;
-#[cfg(feature = "embedder")]
-mod vectors;
-mod venice;
-mod wallet;
-mod write_timeout;
+//! The program `bardo-gateway`; all of it is in the library of this package.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    std::hint::black_box(mimalloc::MiMalloc.version());
-    cli::run()
+    bardo_gateway::run()
 }
