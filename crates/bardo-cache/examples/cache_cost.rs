@@ -96,6 +96,7 @@ fn key(request: &ChatRequest, namespace: &Namespace) -> Key {
         class: SecurityClass::Standard,
         settings: b"1",
         enrichment: b"",
+        unread: b"",
         ephemeral: &[],
     })
 }

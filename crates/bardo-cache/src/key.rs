@@ -9,6 +9,9 @@
 //! - the dialect, unless the request carries members that only that dialect understands;
 //! - texts that the caller declared ephemeral, see [`KeySource::ephemeral`].
 //!
+//! A body with members that the neutral form lacks is in its key as it came, see
+//! [`KeySource::unread`].
+//!
 //! Texts are never normalized: not their white space, not times, not ids. The functions below take
 //! every struct apart without `..`: a new member does not compile until somebody decides on it.
 
@@ -28,7 +31,7 @@ use crate::scope::Namespace;
 use writer::KeyWriter;
 
 /// Version of the key's layout. Entries of other versions are never found.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// The key of one request in one namespace.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -87,6 +90,9 @@ pub struct KeySource<'a> {
     pub settings: &'a [u8],
     /// Digest of what the gateway adds to the prompt (enrichment); empty where it adds nothing.
     pub enrichment: &'a [u8],
+    /// The body as it came, where it has members that `request` lacks; empty where it has none. What
+    /// such a member means is not known, so only a body of the same bytes has the same key.
+    pub unread: &'a [u8],
     /// Texts that the caller declared ephemeral (`bardo.ephemeral`). Each is left out of system
     /// texts wherever it stands, and out of `metadata` and the end user's name where it is the
     /// whole value. Texts of users and tools are never altered.
@@ -104,6 +110,7 @@ pub fn key_of(asked: &KeySource<'_>) -> Key {
         class,
         settings,
         enrichment,
+        unread,
         ephemeral,
     } = asked;
     let mut writer = KeyWriter::new(ephemeral);
@@ -112,6 +119,7 @@ pub fn key_of(asked: &KeySource<'_>) -> Key {
     writer.text(class.as_str());
     writer.bytes(settings);
     writer.bytes(enrichment);
+    writer.bytes(unread);
     hints::write(&mut writer, hints, steering);
     request::write(&mut writer, request);
     Key(writer.finish())

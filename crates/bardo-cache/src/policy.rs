@@ -98,9 +98,9 @@ pub enum Never {
     Private,
     /// The provider searches, runs tools or keeps state of its own.
     ServerSide,
-    /// The body holds members that reach the provider and that its decoder does not read, as
-    /// `bardo_wire::codec::DecodedRequest` says. The caller of [`may_use`] looks for them once
-    /// all else is in order.
+    /// The caller asked for nothing, and the body holds members that reach the provider and that its
+    /// decoder does not read, as `bardo_wire::codec::DecodedRequest` says. The caller of [`may_use`]
+    /// looks for them once all else is in order.
     Unread,
     /// The answer is spoken.
     Spoken,
@@ -199,7 +199,8 @@ impl Never {
             Self::Private => "answers of this privacy class are not kept",
             Self::ServerSide => "the provider searches, runs tools or keeps state for this request",
             Self::Unread => {
-                "the body holds members of messages or tools that the gateway does not know"
+                "the body holds members of messages or tools that the gateway does not know, and \
+                neither the request nor its key says `cache: default`"
             }
             Self::Spoken => "the answer is audio",
             Self::Flagged => "the prompt was flagged as an injection",

@@ -52,7 +52,8 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         flagged: false,
     })
     .map_err(CacheSkip::Never)?;
-    if body.holds_unread_members(memory) {
+    let unread = body.unread(memory);
+    if unread.is_some() && wish.is_none() {
         return Err(CacheSkip::Never(Never::Unread));
     }
     let namespace = namespace_of(call, class).map_err(|_| CacheSkip::Scope)?;
@@ -65,6 +66,7 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         class,
         settings: &settings(call, policy),
         enrichment: &[],
+        unread: unread.as_deref().unwrap_or_default(),
         ephemeral: &call.hints().ephemeral,
     });
     Ok(CacheSlot {

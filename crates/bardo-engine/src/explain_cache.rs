@@ -296,6 +296,7 @@ fn why_not(result: &str) -> &'static str {
             "the request cannot be compared with others: it continues a stored response, or a part of it is unknown"
         }
         "tools" => "the request has tools",
+        "unread_members" => "the body holds members of messages that the gateway does not know",
         "no_question" => "the last message is not a text of the user",
         "too_long" => "the last message is too long to compare",
         "empty" => "the last message has no words to compare",

@@ -155,11 +155,27 @@ impl RequestBody {
         }
     }
 
-    /// Whether the body has members that the neutral form lacks, as
-    /// [`bardo_wire::codec::DecodedRequest`] says. A body that cannot be read has some.
-    pub(crate) fn holds_unread_members(&self, memory: &Memory) -> bool {
+    /// The members of the body as they came, each with its length, where the neutral form lacks some
+    /// of what they hold ([`bardo_wire::codec::DecodedRequest`]); a body that cannot be read may. The
+    /// hints to the gateway are left out, and whether the answer is streamed.
+    pub(crate) fn unread(&self, memory: &Memory) -> Option<Vec<u8>> {
         let neutral = self.decoded(memory).as_ref();
-        neutral.map_or(true, |neutral| neutral.holds_unread_members)
+        if neutral.is_ok_and(|neutral| !neutral.holds_unread_members) {
+            return None;
+        }
+        let mut held = self.dialect.as_str().as_bytes().to_vec();
+        let top = self.top();
+        for member in top.members() {
+            let name = top.name(member);
+            if matches!(&*name, "bardo" | "stream") {
+                continue;
+            }
+            for bytes in [name.as_bytes(), &self.body[member.value.clone()]] {
+                held.extend_from_slice(&bytes.len().to_le_bytes());
+                held.extend_from_slice(bytes);
+            }
+        }
+        Some(held)
     }
 
     /// The neutral form where an earlier stage has needed it.

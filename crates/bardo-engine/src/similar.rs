@@ -260,6 +260,9 @@ impl Engine {
         if !request.tools.is_empty() {
             return Err(MeaningSkip::Named("tools"));
         }
+        if call.request_body().unread(&self.memory).is_some() {
+            return Err(MeaningSkip::Named("unread_members"));
+        }
         let (context, text) = context(&KeySource {
             request: &request,
             hints,
@@ -268,6 +271,7 @@ impl Engine {
             class: slot.class,
             settings: &settings(call, policy),
             enrichment: &[],
+            unread: &[],
             ephemeral: &call.hints().ephemeral,
         })
         .ok_or(MeaningSkip::Named("no_question"))?;

@@ -95,6 +95,7 @@ fn key(namespace: &Namespace, class: SecurityClass) -> Key {
         class,
         settings: b"",
         enrichment: b"",
+        unread: b"",
         ephemeral: &[],
     })
 }

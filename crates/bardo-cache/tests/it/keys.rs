@@ -30,6 +30,7 @@ fn key_with(request: &ChatRequest, hints: &RouteHints, ephemeral: &[String]) -> 
         class: SecurityClass::Standard,
         settings: b"1",
         enrichment: b"",
+        unread: b"",
         ephemeral,
     })
 }
@@ -162,6 +163,7 @@ fn all_that_is_asked_beside_the_request_is_part_of_the_key() {
         class: SecurityClass::Standard,
         settings: b"1",
         enrichment: b"",
+        unread: b"",
         ephemeral: &[],
     };
     let profile = bardo_types::profile::InferenceProfile::default();
@@ -185,6 +187,10 @@ fn all_that_is_asked_beside_the_request_is_part_of_the_key() {
         KeySource {
             settings: b"",
             enrichment: b"1",
+            ..asked
+        },
+        KeySource {
+            unread: b"1",
             ..asked
         },
         KeySource {

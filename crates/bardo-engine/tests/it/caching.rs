@@ -133,6 +133,39 @@ async fn an_identical_request_is_served_from_the_cache_in_each_dialect_streamed_
 }
 
 #[tokio::test]
+async fn a_body_with_members_that_are_not_read_is_served_to_its_twin_alone_and_only_when_asked() {
+    let purse = purse().await;
+    // The API of Chat Completions refuses such members.
+    for (dialect, list) in [
+        (Dialect::Anthropic, "messages"),
+        (Dialect::Responses, "input"),
+    ] {
+        let text = words(list);
+        let body = |phase: &str, stream: bool| {
+            let mut body = asking(dialect, "gpt-5.5", &text, stream);
+            body[list] = json!([
+                { "role": "user", "content": "Is it ready?" },
+                { "role": "assistant", "content": "I look.", "phase": phase },
+                { "role": "user", "content": text },
+            ]);
+            body
+        };
+        let place = async |body: &Value| {
+            let answer = purse.ask(dialect, body).await;
+            answer.expect(list).head.cache
+        };
+        assert_eq!(place(&body("commentary", false)).await, "miss");
+        assert_eq!(place(&body("commentary", false)).await, "hash");
+        assert_eq!(place(&body("commentary", true)).await, "hash");
+        assert_eq!(place(&body("final_answer", false)).await, "miss");
+        let mut silent = body("commentary", false);
+        silent["temperature"] = json!(0);
+        silent.as_object_mut().expect("an object").remove("bardo");
+        assert_eq!(place(&silent).await, "bypass");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_in_one_dialect_serves_the_others() {
     let purse = purse().await;
     let text = words("shared");
