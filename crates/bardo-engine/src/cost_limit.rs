@@ -3,6 +3,7 @@
 //! answer and one search, so each leg is checked once more, when its settings are known.
 
 use bardo_router::RoutedCandidate;
+use bardo_types::chat::{CacheTtl, MarkPlan};
 use bardo_types::model::Price;
 use bardo_types::money::MicroUsd;
 use bardo_types::usage::Usage;
@@ -30,6 +31,17 @@ impl From<EngineError> for CostLimitError {
     fn from(error: EngineError) -> Self {
         Self::Unfit(error)
     }
+}
+
+/// The prompt at its dearest: a mark of the gateway's may write all of it into the provider's cache.
+fn dearest_input(prompt: u64, marks: MarkPlan) -> Usage {
+    let mut usage = Usage::default();
+    match marks.stable.max(marks.turns) {
+        None => usage.fresh_input = prompt,
+        Some(CacheTtl::FiveMinutes) => usage.cache_write_5m = prompt,
+        Some(CacheTtl::OneHour) => usage.cache_write_1h = prompt,
+    }
+    usage
 }
 
 /// Plans the settings of a candidate within the caller's limit of the cost, which `price` and at
@@ -64,14 +76,14 @@ pub(crate) fn plan(
     };
     let prompt = call.size().prompt.saturating_add(planned.added);
     let choices = call.size().choices;
+    let read = dearest_input(prompt, subject.marks);
     let pays = |output: u64| {
         let usage = Usage {
-            fresh_input: prompt,
             output: output.saturating_mul(choices),
             // The dearer rate, as where the model thinks all the time.
             reasoning: Some(output.saturating_mul(choices)),
             web_searches: Some(searches),
-            ..Usage::default()
+            ..read.clone()
         };
         let cost = usage.cost(price).and_then(|cost| cost.charge());
         cost.is_some_and(|cost| cost <= MicroUsd::new(most))

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use bardo_cache::prefix::{Affinity, CacheRates, MarkDecision, PrefixId, Sighting, Stretch};
-use bardo_profile::is_marked;
+use bardo_profile::{is_marked, takes_marks};
 use bardo_providers::Endpoint;
 use bardo_router::Candidate;
 use bardo_types::chat::CacheTtl;
@@ -37,6 +37,11 @@ impl Engine {
         let wanted = routed.and_then(|routed| routed.wanted.as_ref());
         let by_profile = wanted.is_some_and(|wanted| wanted.profile.cache_control == Some(true));
         let translated = dialect == Dialect::Anthropic && call.dialect() != dialect;
+        // Marks lie among the words: what is not read of a body would be lost for them.
+        let by_profile = by_profile
+            && caps.cache_marks
+            && takes_marks(call.dialect(), dialect, endpoint.service)
+            && !call.request_body().holds_unread_members(&self.memory);
         let sets_marks = caps.cache_marks && (by_profile || translated);
         let chosen = routed.is_some_and(|routed| routed.automatic);
         let hints = call.hints().route.as_deref();

@@ -155,12 +155,17 @@ impl RequestBody {
         }
     }
 
+    /// Whether the body has members that the neutral form lacks. A body that cannot be read may.
+    pub(crate) fn holds_unread_members(&self, memory: &Memory) -> bool {
+        let neutral = self.decoded(memory).as_ref();
+        neutral.map_or(true, |neutral| neutral.holds_unread_members)
+    }
+
     /// The members of the body as they came, each with its length, where the neutral form lacks some
     /// of what they hold ([`bardo_wire::codec::DecodedRequest`]); a body that cannot be read may. The
     /// hints to the gateway are left out, and whether the answer is streamed.
     pub(crate) fn unread(&self, memory: &Memory) -> Option<Vec<u8>> {
-        let neutral = self.decoded(memory).as_ref();
-        if neutral.is_ok_and(|neutral| !neutral.holds_unread_members) {
+        if !self.holds_unread_members(memory) {
             return None;
         }
         let mut held = self.dialect.as_str().as_bytes().to_vec();

@@ -2,7 +2,7 @@
 //! beside the candidates.
 
 use bardo_access::KeyTier;
-use bardo_profile::{CACHE_KEY_PREFIX, Sources, Wanted, wanted};
+use bardo_profile::{Sources, Wanted, wanted};
 use bardo_router::{
     BankrFunds, Candidate, Explanation, Facts, HealthState, HealthView, ObservedHealth, Refusal,
     RefusalKind, Route, RouteRequest, RoutedCandidate, Router, Variant, VariantFacts, variant,
@@ -319,15 +319,15 @@ impl Engine {
     }
 }
 
-/// Completes a profile by the owner's settings for all profiles, and seals the name of the agent in
-/// the key of its prompt cache.
+/// Completes a profile by the owner's settings for all profiles, and seals the name in the key of its
+/// prompt cache: two accounts may use one name, and a provider learns none.
 fn finish(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&InferenceProfile>) {
     search(wanted, question, owner);
     let setup = &question.snapshot.setup;
     wanted.min_p_fallback = setup.min_p_fallback;
     let named = wanted.profile.prompt_cache_key.take();
     wanted.profile.prompt_cache_key = match named {
-        Some(name) if name.starts_with(CACHE_KEY_PREFIX) => CacheKey {
+        Some(name) => CacheKey {
             prefix: &setup.cache_key_prefix,
             prompts_of: &question.principal.prompts_of(),
             name: &name,
@@ -335,7 +335,7 @@ fn finish(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&Inference
             epoch: setup.epoch_events,
         }
         .sealed(&setup.cache_key_secret),
-        own => own,
+        None => None,
     };
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bardo_profile::{Applied, Model, Wanted, apply};
+use bardo_profile::{Applied, Model, Wanted, apply, is_marked};
 use bardo_providers::Endpoint;
 use bardo_router::{Candidate, RoutedCandidate};
 use bardo_types::Degradation;
@@ -68,7 +68,7 @@ pub(crate) fn plan(subject: Subject<'_>, memory: &Memory) -> Result<PlannedSetti
         subject.candidate,
         subject.endpoint,
         subject.dialect,
-    ) && let Some(planned) = subject.by_edits()?
+    ) && let Some(planned) = subject.by_edits(memory)?
     {
         return Ok(planned);
     }
@@ -163,8 +163,27 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// Whether the profile puts cache marks into the request that are not the caller's own.
+    fn places_marks(&self, memory: &Memory) -> bool {
+        let wanted = self.wanted.and_then(|wanted| wanted.profile.cache_control);
+        let MarkPlan { stable, turns } = self.marks;
+        if wanted != Some(true) || stable.is_none() && turns.is_none() {
+            return false;
+        }
+        // Marks lie among the words, so they are placed in a copy to see whether there are any.
+        let request = self.call.request_body().request(memory);
+        request.is_ok_and(|request| {
+            let mut copy = ChatRequest::clone(&request);
+            self.set(&mut copy);
+            !is_marked(&request) && is_marked(&copy)
+        })
+    }
+
     /// The profile as edits of a relayed request; `None` where its words have to change too.
-    fn by_edits(&self) -> Result<Option<PlannedSettings>, EngineError> {
+    fn by_edits(&self, memory: &Memory) -> Result<Option<PlannedSettings>, EngineError> {
+        if self.places_marks(memory) {
+            return Ok(None);
+        }
         let call = self.call;
         let target = Target {
             model: self.candidate.entry.upstream_id.clone(),

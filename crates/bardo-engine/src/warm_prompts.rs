@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bardo_cache::prefix::{
     Affinity, DueCall, KeepaliveTerms, Millis, PrefixId, WarmTable, Warming,
 };
-use bardo_types::chat::{ChatRequest, MarkPlan, Message, Role, Text};
+use bardo_types::chat::{ChatRequest, MarkPlan, Message, Role, Text, ToolChoice};
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::model::Price;
 use bardo_types::money::MicroUsd;
@@ -144,8 +144,12 @@ impl WarmPrompts {
 }
 
 /// The keepalive request for a request as it was sent: the tools and the system prompt with one
-/// short turn and an answer of one token; `None` where they are too long to be kept in memory.
+/// short turn and an answer of one token; `None` where they are too long to be kept in memory, and
+/// where the choice of tools leaves some out of what is sent.
 pub(crate) fn keepalive_request(sent: &ChatRequest) -> Option<ChatRequest> {
+    if matches!(sent.tool_choice, Some(ToolChoice::Allowed { .. })) {
+        return None;
+    }
     let system = sent.leading_system();
     let tools = sent.tools.iter().map(bardo_types::chat::Tool::bytes);
     let bytes: usize = tools.chain(system.iter().map(Message::bytes)).sum();

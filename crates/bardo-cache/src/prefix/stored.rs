@@ -239,11 +239,14 @@ impl<T: Clone + PartialEq> StoredTable<T> {
     /// as stored and paid until its lifetime is over, and nothing is created before. It is not
     /// created again on that day.
     pub fn not_created(&mut self, id: PrefixId, expected: MicroUsd, is_unknown: bool) {
+        if !is_unknown {
+            // Before the entry of this day is made: what was counted on another day is gone with it.
+            self.correct(id, expected, MicroUsd::ZERO);
+        }
         self.by_prefix.entry(id).or_default().is_lost = true;
         if is_unknown {
             return;
         }
-        self.correct(id, expected, MicroUsd::ZERO);
         if let Some(entry) = self.entries.get_mut(&id)
             && matches!(entry.state, PrefixState::Pending { .. })
         {

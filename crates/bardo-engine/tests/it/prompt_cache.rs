@@ -113,6 +113,47 @@ async fn a_relayed_request_keeps_its_bytes() {
 }
 
 #[tokio::test]
+async fn a_relayed_request_whose_profile_wants_marks_gets_those_that_the_answer_names() {
+    let bench = bench(CACHED);
+    let mut body = prompt(Dialect::Anthropic, MODEL, "One");
+    body["system"] = json!("Follow these rules closely. ".repeat(2_000));
+    body["bardo"] = json!({ "profile": { "cache_control": true } });
+    let answer = bench.ask(Dialect::Anthropic, &body).await.unwrap();
+    assert_eq!(answer.head.optimizations, ["cache_marks_5m"]);
+    let marked = sent(&bench).await;
+    assert_eq!(marked.matches("cache_control").count(), 1);
+    assert!(marked.contains(r#"closely. ","cache_control":{"type":"ephemeral"}"#));
+
+    // What is not read would be lost for a mark.
+    body["messages"][0]["phase"] = json!("commentary");
+    let received = bench.received_request(Dialect::Anthropic, &body);
+    let explained = bench.engine.explain(received).expect("it is well formed");
+    assert_eq!(explained.prompt_cache.reason, None);
+}
+
+#[tokio::test]
+async fn a_limit_of_the_cost_counts_the_write_of_a_mark() {
+    let mut least = Vec::new();
+    for price in [PRICE, CACHED] {
+        let bench = bench(price);
+        let mut paid = None;
+        for cents in 1..100 {
+            let mut body = long("One");
+            body["max_tokens"] = json!(300);
+            body["bardo"] = json!({ "max_cost_usd": f64::from(cents) / 100.0 });
+            if bench.ask(Dialect::Chat, &body).await.is_ok() {
+                paid = Some(cents);
+                break;
+            }
+        }
+        least.push(paid.expect("one limit is enough"));
+    }
+    // The prompt is nearly all of the cost, and its write costs a quarter more.
+    let share = f64::from(least[1]) / f64::from(least[0]);
+    assert!((1.1..1.35).contains(&share), "{least:?}");
+}
+
+#[tokio::test]
 async fn a_first_write_is_recorded_as_a_premium_and_the_reads_after_it_as_a_saving() {
     let purse = Purse::priced("1000", false, Some(CACHED)).await;
     for (text, session) in [("One", "s1"), ("Two", "s2")] {

@@ -3,27 +3,65 @@
 use bardo_types::chat::{CacheMark, CacheTtl, ChatRequest, DocumentSource, Part, Role, Tool};
 use bardo_types::feature::Feature;
 use bardo_types::json::RawJson;
-use bardo_types::model::Dialect;
+use bardo_types::model::{Dialect, Service};
 use bardo_types::privacy::SecurityClass;
 use serde_json::json;
 
 use super::ProfileApplication;
-use crate::members::Marks;
+use crate::members::{Marks, Members};
 
-/// Whether a request marks something for the provider's cache.
+/// Whether a request marks something for the provider's cache. What is kept as it was written counts
+/// as marked where it names a mark anywhere.
 #[must_use]
 pub fn is_marked(request: &ChatRequest) -> bool {
-    let marked = |part: &Part| match part {
+    let tool = |tool: &Tool| match tool {
+        Tool::Function { cache, .. } => cache.is_some(),
+        Tool::Server { raw, .. } => names_mark(raw),
+        Tool::Custom { .. } => false,
+    };
+    request.cache.automatic.is_some()
+        || request.any_part(is_part_marked)
+        || request.tools.iter().any(tool)
+}
+
+fn is_part_marked(part: &Part) -> bool {
+    match part {
         Part::Text(text) => text.cache.is_some(),
         Part::Image(image) => image.cache.is_some(),
-        Part::Document(document) => document.cache.is_some(),
+        Part::Document(document) => {
+            let within = match &document.source {
+                DocumentSource::Parts(parts) => parts.iter().any(is_part_marked),
+                DocumentSource::Media(_) | DocumentSource::Text(_) => false,
+            };
+            document.cache.is_some() || within
+        }
         Part::SearchResult(result) => result.cache.is_some(),
         Part::ToolCall(call) => call.cache.is_some(),
         Part::ToolResult(result) => result.cache.is_some(),
-        Part::Audio(_) | Part::Reasoning(_) | Part::Refusal(_) | Part::Server(_) => false,
-    };
-    let tool = |tool: &Tool| matches!(tool, Tool::Function { cache: Some(_), .. });
-    request.cache.automatic.is_some() || request.any_part(marked) || request.tools.iter().any(tool)
+        Part::Server(block) => names_mark(&block.raw),
+        Part::Audio(_) | Part::Reasoning(_) | Part::Refusal(_) => false,
+    }
+}
+
+fn names_mark(raw: &RawJson) -> bool {
+    raw.as_str().contains("\"cache_control\"")
+}
+
+/// Whether a service that is spoken to in `dialect` takes cache marks of a profile, by a caller of
+/// the dialect `from`.
+#[must_use]
+pub fn takes_marks(from: Dialect, dialect: Dialect, service: Service) -> bool {
+    match Members::of(dialect, service).cache {
+        Some(Marks::Request) => true,
+        Some(Marks::Caller) => from == Dialect::Anthropic,
+        None => false,
+    }
+}
+
+fn is_deferred(extra: &[(String, RawJson)]) -> bool {
+    extra
+        .iter()
+        .any(|(name, value)| name == "defer_loading" && value.as_str() == "true")
 }
 
 impl ProfileApplication<'_> {
@@ -45,10 +83,12 @@ impl ProfileApplication<'_> {
             return;
         }
         match self.members.cache {
-            // One mark for the whole prompt; it moves with its end.
+            // One mark for the whole prompt; it moves with its end. For conversations that do not come
+            // back it would be written each time and never read.
             Some(Marks::Request) if self.caps.caches(self.request.prompt_tokens()) => {
-                let ttl = self.model.marks.turns.or(self.model.marks.stable);
+                let ttl = self.model.marks.turns;
                 self.request.cache.automatic = ttl.map(CacheTtl::mark);
+                self.applied.touched_conversation |= ttl.is_some();
             }
             Some(Marks::Caller) if self.request.dialect == Dialect::Anthropic => self.mark_static(),
             _ => {}
@@ -77,7 +117,8 @@ impl ProfileApplication<'_> {
             .iter_mut()
             .rev()
             .find_map(|tool| match tool {
-                Tool::Function { cache, .. } => Some(cache),
+                // Anthropic refuses a mark on a tool whose definition is loaded later.
+                Tool::Function { cache, extra, .. } if !is_deferred(extra) => Some(cache),
                 _ => None,
             });
         let last = last.filter(|_| marks_system);
