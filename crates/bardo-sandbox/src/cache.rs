@@ -10,10 +10,16 @@ use crate::world::locked;
 /// The digest of a prompt prefix.
 pub(crate) type PrefixHash = [u8; 32];
 
-/// Prefixes that were written, with the time at which each is forgotten.
+/// Prefixes that were written, with the lifetime of each.
 #[derive(Debug, Default)]
 pub(crate) struct PromptCache {
-    forget_at_ms: Mutex<HashMap<PrefixHash, u64>>,
+    held: Mutex<HashMap<PrefixHash, Lifetime>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Lifetime {
+    ttl_ms: u64,
+    forget_at_ms: u64,
 }
 
 /// What an automatic cache did with a prompt, in tokens.
@@ -41,12 +47,13 @@ pub(crate) const COMMON: Automatic = Automatic {
 };
 
 impl PromptCache {
-    /// Whether a prefix is remembered; a hit refreshes its lifetime to `ttl_ms`.
-    pub(crate) fn hit(&self, prefix: &PrefixHash, now_ms: u64, ttl_ms: u64) -> bool {
-        let mut held = locked(&self.forget_at_ms);
+    /// Whether a prefix is remembered. A hit begins the lifetime anew that it was written with; a mark
+    /// of another lifetime changes nothing of it.
+    pub(crate) fn hit(&self, prefix: &PrefixHash, now_ms: u64) -> bool {
+        let mut held = locked(&self.held);
         match held.get_mut(prefix) {
-            Some(forget_at_ms) if *forget_at_ms > now_ms => {
-                *forget_at_ms = (*forget_at_ms).max(now_ms + ttl_ms);
+            Some(lifetime) if lifetime.forget_at_ms > now_ms => {
+                lifetime.forget_at_ms = now_ms + lifetime.ttl_ms;
                 true
             }
             _ => false,
@@ -55,11 +62,18 @@ impl PromptCache {
 
     /// Remembers a prefix.
     pub(crate) fn write(&self, prefix: PrefixHash, now_ms: u64, ttl_ms: u64) {
-        let mut held = locked(&self.forget_at_ms);
+        let mut held = locked(&self.held);
         if held.len() > 200_000 {
-            held.retain(|_, forget_at_ms| *forget_at_ms > now_ms);
+            held.retain(|_, lifetime| lifetime.forget_at_ms > now_ms);
         }
-        held.insert(prefix, now_ms + ttl_ms);
+        let forget_at_ms = now_ms + ttl_ms;
+        held.insert(
+            prefix,
+            Lifetime {
+                ttl_ms,
+                forget_at_ms,
+            },
+        );
     }
 
     /// Plays an automatic cache over a rendered prompt.
@@ -77,7 +91,7 @@ impl PromptCache {
         let hashes = prefixes(scope, bytes, steps.iter().map(|tokens| tokens * 4));
         let mut used = CacheUse::default();
         for (tokens, hash) in steps.iter().zip(&hashes) {
-            if self.hit(hash, now_ms, rules.ttl_ms) {
+            if self.hit(hash, now_ms) {
                 used.read = *tokens as u64;
             } else {
                 self.write(*hash, now_ms, rules.ttl_ms);
@@ -89,7 +103,7 @@ impl PromptCache {
     }
 
     pub(crate) fn clear(&self) {
-        locked(&self.forget_at_ms).clear();
+        locked(&self.held).clear();
     }
 }
 
@@ -149,5 +163,14 @@ mod tests {
         let prompt = "abcd".repeat(1_024);
         cache.automatic(COMMON, "m", &prompt, 0);
         assert_eq!(cache.automatic(COMMON, "m", &prompt, COMMON.ttl_ms).read, 0);
+    }
+
+    #[test]
+    fn a_hit_begins_the_lifetime_of_the_write_anew() {
+        let (cache, prefix) = (PromptCache::default(), [1; 32]);
+        cache.write(prefix, 0, 300);
+        assert!(cache.hit(&prefix, 299));
+        assert!(cache.hit(&prefix, 598));
+        assert!(!cache.hit(&prefix, 898));
     }
 }

@@ -5,8 +5,12 @@ use serde_json::{Value, json};
 
 use super::workload::SimulatedCall;
 
-/// Room for the answer, in tokens. No answer of a workload needs more.
+/// Room for an answer, in tokens, unless it is longer.
 const MAX_TOKENS: u64 = 4_096;
+
+fn max_tokens(call: &SimulatedCall) -> u64 {
+    call.output_tokens.max(MAX_TOKENS)
+}
 
 /// The prompt-cache marks of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +43,7 @@ pub(super) fn messages(call: &SimulatedCall, marks: ClientMarks) -> Value {
     });
     let mut body = json!({
         "model": &*call.model,
-        "max_tokens": MAX_TOKENS,
+        "max_tokens": max_tokens(call),
         "messages": turns.collect::<Vec<_>>(),
     });
     if !call.system.is_empty() {
@@ -62,7 +66,7 @@ pub(super) fn chat(call: &SimulatedCall) -> Value {
         .map(|turn| json!({ "role": role(turn.assistant), "content": &*turn.text }));
     let mut body = json!({
         "model": &*call.model,
-        "max_completion_tokens": MAX_TOKENS,
+        "max_completion_tokens": max_tokens(call),
         "messages": system.into_iter().chain(turns).collect::<Vec<_>>(),
     });
     if !call.tools.is_empty() {

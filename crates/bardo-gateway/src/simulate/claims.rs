@@ -18,8 +18,11 @@ pub(super) fn of(workload: &Workload) -> Vec<QuotedFigure> {
             stacked(),
             naive(),
             tiers(),
+            days(),
+            heartbeats(),
             share(),
             premium(),
+            baselines(),
         ],
         "coding-week" => vec![heavy_session(), stacked()],
         "faq-day" => vec![hit_rates(), stacked()],
@@ -90,6 +93,33 @@ fn tiers() -> QuotedFigure {
         arithmetic: format!(
             "That reckons $0.03 for a T2 call, and $0.01 or $0.05 on other days. With one of the five T2 calls at $0.25 and four at $0.005, it is 15 x $0.003 + 4 x $0.005 + $0.25 = ${stated:.3}. Prices depend on the model, not on the market."
         ),
+    }
+}
+
+fn days() -> QuotedFigure {
+    let month = 10.17 / 30.0;
+    QuotedFigure {
+        quoted: "A volatile day costs $0.83; or $0.40; or $1.50 to $2.50. A month costs $10.17.",
+        arithmetic: format!(
+            "$10.17 a month is ${month:.2} a day, so these are four different agents. A figure means nothing without its ticks, tokens, models and share of T2 calls; those of this page are its assumptions."
+        ),
+    }
+}
+
+fn heartbeats() -> QuotedFigure {
+    let calls = 100.0 * (1.0 - 0.8);
+    QuotedFigure {
+        quoted: "An agent makes 80 heartbeat calls a day.",
+        arithmetic: format!(
+            "If 80 % of 100 ticks need no model, {calls:.0} calls a day are left. 80 calls cost four times as much."
+        ),
+    }
+}
+
+fn baselines() -> QuotedFigure {
+    QuotedFigure {
+        quoted: "Caches save 40 %; 40 to 85 %; 60 to 80 %; 70 %; 98 %.",
+        arithmetic: "Each has another baseline. This page has three and names them: naive, a client without cache marks, and a client with marks of 5 minutes.".to_owned(),
     }
 }
 

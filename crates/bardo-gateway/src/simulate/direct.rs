@@ -12,7 +12,7 @@ use http_body_util::{BodyExt as _, Full};
 use serde_json::Value;
 
 use super::body::{self, ClientMarks};
-use super::rig::SimulationRig;
+use super::rig::{SimulatedBackend, SimulationRig};
 use super::workload::SimulatedCall;
 
 /// Sends a call, and reads what the provider counted.
@@ -24,7 +24,9 @@ pub(super) async fn send(
     call: &SimulatedCall,
     marks: ClientMarks,
 ) -> Result<(Usage, Price), String> {
-    let (endpoint, price) = rig.backend(&call.model)?;
+    let SimulatedBackend {
+        endpoint, price, ..
+    } = rig.backend(&call.model)?;
     let is_messages = endpoint.service == Service::Anthropic;
     let (path, body) = match is_messages {
         true => ("/v1/messages", body::messages(call, marks)),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::claims;
 use super::run::Study;
-use super::table::{Row, hits, money, percent, rows, scope};
+use super::table::{COUNTED, Row, SAVED, hits, rows, saved_columns, saved_headings, scope};
 
 const STYLE: &str = include_str!("page/style.css");
 /// Width of the chart and of its bars, in units of the drawing.
@@ -54,15 +54,26 @@ pub(crate) fn page(study: &Study) -> String {
     html
 }
 
+/// The command that plays the same again.
 fn command(study: &Study) -> String {
     let plan = &study.plan;
-    match study.workload.name {
+    let mut command = match study.workload.name {
         "recorded" => "bardo-gateway simulate --recorded FILE".to_owned(),
         name => format!(
             "bardo-gateway simulate {name} --seed {} --seeds {}",
             plan.seed, plan.seeds
         ),
+    };
+    if let Some(calls) = plan.most_calls {
+        let _ = write!(command, " --calls {calls}");
     }
+    if let Some(model) = &plan.model {
+        let _ = write!(command, " --model {model}");
+    }
+    for row in &plan.rows {
+        let _ = write!(command, " --row {row}");
+    }
+    command
 }
 
 /// Parts of a bill, in the order of the bar.
@@ -147,30 +158,28 @@ fn chart(html: &mut String, study: &Study, rows: &[Row]) {
 }
 
 fn figures(html: &mut String, study: &Study, rows: &[Row]) {
+    let headings = saved_headings(study).into_iter();
+    let headings = headings.chain(COUNTED.map(str::to_owned));
+    let headings: String = headings
+        .map(|heading| format!("<th>{}</th>", escaped(&heading)))
+        .collect();
     let _ = write!(
         html,
-        "<div class=\"scroll\"><table>\n<thead><tr><th></th><th>provider's bill</th><th>with {} % spread</th>\
-         <th>saved against no marks</th><th>saved against marks of 5 minutes</th><th>calls of the provider</th>\
-         <th>stored answers</th><th>prompt tokens from the provider's cache</th></tr></thead>\n<tbody>\n",
-        study.workload.spread_percent
+        "<div class=\"scroll\"><table>\n<thead><tr><th></th>{headings}</tr></thead>\n<tbody>\n"
     );
     for row in rows {
-        let [calls, stored, read] = hits(study, row);
-        let cells = [
-            money(row.bill),
-            money(row.with_spread),
-            percent(row.saved),
-            percent(row.saved_marked),
-            calls,
-            stored,
-            read,
-        ];
-        let cells = cells
+        let cells = saved_columns(study, row).into_iter();
+        let cells: String = cells
+            .chain(hits(study, row))
             .map(|cell| format!("<td>{}</td>", escaped(&cell)))
-            .concat();
+            .collect();
         let _ = writeln!(html, "<tr><th>{}</th>{cells}</tr>", escaped(&row.label));
     }
-    html.push_str("</tbody>\n</table></div>\n");
+    let _ = writeln!(
+        html,
+        "</tbody>\n</table></div>\n<p class=\"note\">{}</p>",
+        escaped(SAVED)
+    );
 }
 
 fn list(html: &mut String, title: &str, items: impl Iterator<Item = String>) {

@@ -18,7 +18,7 @@ use bardo_router::Catalog;
 use bardo_sandbox::{AnswerBook, Sandbox, SandboxConfig};
 use bardo_types::clock::Clock;
 use bardo_types::fault::Fault;
-use bardo_types::ids::{AccountId, KeyId};
+use bardo_types::ids::{AccountId, KeyId, RequestId};
 use bardo_types::model::{Dialect, Price};
 use bardo_types::receipt::Receipt;
 use bytes::Bytes;
@@ -31,7 +31,6 @@ use crate::caches;
 use crate::config;
 #[cfg(feature = "embedder")]
 use crate::config::SemanticCacheConfig;
-use crate::request_id;
 #[cfg(feature = "embedder")]
 use crate::vectors;
 
@@ -46,6 +45,16 @@ impl Clock for SimulatedClock {
     fn now_ms(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// A model at its provider.
+pub(super) struct SimulatedBackend {
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) price: Price,
+    /// Its name there.
+    pub(super) model: Arc<str>,
+    /// Whether a temperature is accepted.
+    pub(super) takes_sampling: bool,
 }
 
 /// Keeps the receipts.
@@ -69,6 +78,8 @@ pub(super) struct SimulationRig {
     answers: AnswerBook,
     receipts: Arc<ReceiptShelf>,
     principal: Principal,
+    /// Requests so far.
+    sent: AtomicU64,
     _stop: oneshot::Sender<()>,
 }
 
@@ -124,6 +135,7 @@ impl SimulationRig {
             answers,
             receipts,
             principal: principal(tier)?,
+            sent: AtomicU64::new(0),
             _stop: stop,
         })
     }
@@ -139,11 +151,11 @@ impl SimulationRig {
         self.answers.set(question, text, tokens);
     }
 
-    /// The backend of a model, and its price there.
+    /// The backend of a model, and what it is there.
     ///
     /// # Errors
     /// When the model is unknown or has no price.
-    pub(super) fn backend(&self, model: &str) -> Result<(Arc<Endpoint>, Price), String> {
+    pub(super) fn backend(&self, model: &str) -> Result<SimulatedBackend, String> {
         let snapshot = self.engine.snapshot();
         let candidates = snapshot.roster().resolve(model).unwrap_or_default();
         let candidate = candidates.first().ok_or_else(|| {
@@ -151,7 +163,12 @@ impl SimulationRig {
         })?;
         let price = candidate.entry.price;
         let price = price.ok_or_else(|| format!("no price of `{model}` is known"))?;
-        Ok((Arc::clone(&snapshot.endpoints[candidate.backend]), price))
+        Ok(SimulatedBackend {
+            endpoint: Arc::clone(&snapshot.endpoints[candidate.backend]),
+            price,
+            model: candidate.entry.upstream_id.as_str().into(),
+            takes_sampling: candidate.entry.capabilities.sampling,
+        })
     }
 
     /// Carries one request out.
@@ -160,7 +177,7 @@ impl SimulationRig {
     /// What the caller would be told.
     pub(super) async fn send(&self, dialect: Dialect, body: Bytes) -> Result<(), String> {
         let received = Received {
-            request_id: request_id::fresh(),
+            request_id: self.next_id()?,
             client_request_id: None,
             task: Task::Generate,
             dialect,
@@ -183,6 +200,12 @@ impl SimulationRig {
             Ok(_) => Err("a stream came where none was wanted".into()),
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    /// Ids count up: which hits are audited depends on them.
+    fn next_id(&self) -> Result<RequestId, String> {
+        let number = self.sent.fetch_add(1, Ordering::Relaxed);
+        RequestId::parse(&format!("req_simulated_{number}")).map_err(|error| error.to_string())
     }
 
     /// The receipts since the last time.

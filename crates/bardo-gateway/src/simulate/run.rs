@@ -108,6 +108,7 @@ pub(crate) fn study(plan: &StudyPlan, progress: impl Fn(&str)) -> Result<Study, 
                 .iter_mut()
                 .for_each(|call| call.model = model.as_str().into());
         }
+        runtime()?.block_on(fit(&mut calls))?;
         for result in &mut arms {
             progress(&format!("seed {seed}: {}", result.arm.label()));
             let played = runtime()?.block_on(play(result.arm, seed, &workload, &calls));
@@ -127,6 +128,23 @@ pub(crate) fn study(plan: &StudyPlan, progress: impl Fn(&str)) -> Result<Study, 
     })
 }
 
+/// Names the model of each call as its provider does, and leaves out a temperature that it refuses.
+///
+/// # Errors
+/// When a model is unknown.
+async fn fit(calls: &mut [SimulatedCall]) -> Result<(), String> {
+    let rig = SimulationRig::start(0, json!({}), None)?;
+    for call in calls {
+        let backend = rig.backend(&call.model);
+        let backend = backend.map_err(|error| call.failed(&error))?;
+        call.model = backend.model;
+        if !backend.takes_sampling {
+            call.temperature = None;
+        }
+    }
+    Ok(())
+}
+
 /// Days of the calls that were played, on average over seeds; `None` where it is less than one.
 #[expect(clippy::cast_precision_loss, reason = "figures of a report")]
 fn days_of(spans_ms: &[u64]) -> Option<f64> {
@@ -142,7 +160,7 @@ fn runtime() -> Result<ThreadRuntime, String> {
 /// The bill of a baseline in USD, by the list price of its model.
 fn naive_cost(naive: &NaiveBaseline) -> Result<f64, String> {
     let backend = async { SimulationRig::start(0, json!({}), None)?.backend(naive.model) };
-    let (_, price) = runtime()?.block_on(backend)?;
+    let price = runtime()?.block_on(backend)?.price;
     let usage = Usage {
         fresh_input: naive.input_tokens,
         output: naive.output_tokens,
@@ -195,7 +213,10 @@ async fn direct(
     marks: ClientMarks,
     tally: &mut Tally,
 ) -> Result<(), String> {
-    let sent = calls.iter().map(|call| direct::send(rig, call, marks));
+    let sent = calls.iter().map(async |call| {
+        let answer = direct::send(rig, call, marks).await;
+        answer.map_err(|error| call.failed(&error))
+    });
     for (usage, price) in try_join_all(sent).await? {
         let cost = usage.cost(&price).and_then(|cost| cost.charge());
         tally.answered(&usage, &price, cost.ok_or("a cost is too large")?);
@@ -208,7 +229,7 @@ async fn gateway(
     calls: &[SimulatedCall],
     layer: &CacheLayer,
 ) -> Result<(), String> {
-    let sent = calls.iter().map(|call| {
+    let sent = calls.iter().map(async |call| {
         // OpenAI's own dialect is Chat Completions anyway.
         let is_chat = layer.marks == MarksBy::Gateway || !call.model.starts_with("claude");
         let own = match layer.marks {
@@ -219,7 +240,8 @@ async fn gateway(
             true => (Dialect::Chat, body::chat(call)),
             false => (Dialect::Anthropic, body::messages(call, own)),
         };
-        rig.send(dialect, body::hinted(body, call, layer.is_semantic))
+        let sent = rig.send(dialect, body::hinted(body, call, layer.is_semantic));
+        sent.await.map_err(|error| call.failed(&error))
     });
     try_join_all(sent).await.map(|_| ())
 }
@@ -237,7 +259,7 @@ fn note(rig: &SimulationRig, receipt: &Receipt, tally: &mut Tally) -> Result<(),
         }
         return Ok(());
     }
-    let (_, price) = rig.backend(&receipt.model)?;
+    let price = rig.backend(&receipt.model)?.price;
     match (&receipt.usage, receipt.amounts.provider_cost) {
         (Some(usage), Some(cost)) => tally.answered(usage, &price, cost),
         _ => {

@@ -1,5 +1,6 @@
 //! Results as text and as JSON.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::break_even::{self, BreakEven};
@@ -14,11 +15,21 @@ pub(super) struct Row {
     pub(super) bill: MeanInterval,
     /// With the gateway's addition for keys of this kind.
     pub(super) with_spread: MeanInterval,
-    /// Against the client without cache marks.
-    pub(super) saved: Option<MeanInterval>,
-    /// Against the client with marks.
-    pub(super) saved_marked: Option<MeanInterval>,
+    /// With a key of one's own, and with the spread.
+    pub(super) saved: Savings,
+    pub(super) saved_with_spread: Savings,
     pub(super) result: Option<usize>,
+}
+
+/// Shares of the costs of others that a row saves. `None`: the other is this row, or was not played.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(super) struct Savings {
+    /// Against the naive baseline.
+    pub(super) against_naive: Option<MeanInterval>,
+    /// Against the client without cache marks.
+    pub(super) against_none: Option<MeanInterval>,
+    /// Against the client with marks; for rows in which somebody sets marks.
+    pub(super) against_marks: Option<MeanInterval>,
 }
 
 /// The rows, dearest idea first.
@@ -39,8 +50,8 @@ pub(super) fn rows(study: &Study) -> Vec<Row> {
                 label: naive.label.to_owned(),
                 bill,
                 with_spread: bill,
-                saved: None,
-                saved_marked: None,
+                saved: Savings::default(),
+                saved_with_spread: Savings::default(),
                 result: None,
             }
         });
@@ -52,18 +63,33 @@ pub(super) fn rows(study: &Study) -> Vec<Row> {
         };
         let charged: Vec<f64> = costs.iter().map(|cost| cost * factor).collect();
         let is_base = result.arm.id() == "direct";
+        let saved = |costs: &[f64]| {
+            let against =
+                |base: &[f64]| (!base.is_empty()).then(|| MeanInterval::saving(costs, base));
+            Savings {
+                against_naive: against(&naive_costs(study, costs.len())),
+                against_none: against(&plain).filter(|_| !is_base),
+                against_marks: against(&marked).filter(|_| result.arm.has_marks()),
+            }
+        };
         Row {
             id: result.arm.id(),
             label: result.arm.label().to_owned(),
             bill: MeanInterval::of(&costs),
             with_spread: MeanInterval::of(&charged),
-            saved: (!is_base && !plain.is_empty()).then(|| MeanInterval::saving(&costs, &plain)),
-            saved_marked: (result.arm.has_marks() && !marked.is_empty())
-                .then(|| MeanInterval::saving(&costs, &marked)),
+            saved: saved(&costs),
+            saved_with_spread: saved(&charged),
             result: Some(at),
         }
     });
     naive.into_iter().chain(arms).collect()
+}
+
+/// The cost of the naive baseline for each of so many seeds; none where the workload has no such one.
+fn naive_costs(study: &Study, seeds: usize) -> Vec<f64> {
+    study
+        .naive_usd
+        .map_or_else(Vec::new, |usd| vec![usd; seeds])
 }
 
 pub(super) fn money(estimate: MeanInterval) -> String {
@@ -130,42 +156,74 @@ pub(super) fn scope(study: &Study) -> String {
     }
 }
 
+/// What the columns of savings mean.
+pub(super) const SAVED: &str = "Savings are means of the savings of each seed, against a client without cache marks and against a client that sets marks of 5 minutes. A negative one costs more. The extra price of writing into a cache, and audits, are included. Keys of your own at the provider have no spread.";
+
+/// Headings of the columns of [`saved_columns`].
+pub(super) fn saved_headings(study: &Study) -> Vec<String> {
+    let spread = format!("with {} % spread", study.workload.spread_percent);
+    let mut headings = vec!["provider's bill".to_owned()];
+    let savings = ["saved", "against marks"];
+    headings.extend(savings.map(str::to_owned));
+    headings.push(spread);
+    headings.extend(savings.map(str::to_owned));
+    if study.naive_usd.is_some() {
+        headings.push("saved against naive".to_owned());
+    }
+    headings
+}
+
+/// What a row costs and saves: with keys of one's own, with the spread, and against the naive
+/// baseline where there is one.
+pub(super) fn saved_columns(study: &Study, row: &Row) -> Vec<String> {
+    let mut cells = vec![
+        money(row.bill),
+        percent(row.saved.against_none),
+        percent(row.saved.against_marks),
+        money(row.with_spread),
+        percent(row.saved_with_spread.against_none),
+        percent(row.saved_with_spread.against_marks),
+    ];
+    if study.naive_usd.is_some() {
+        cells.push(percent(row.saved_with_spread.against_naive));
+    }
+    cells
+}
+
+/// Headings of the columns of [`hits`].
+pub(super) const COUNTED: [&str; 3] = ["calls", "stored answers", "prompt from cache"];
+
+fn saved_cells(study: &Study, rows: &[Row]) -> Vec<Vec<String>> {
+    let headings = [vec![String::new()], saved_headings(study)].concat();
+    let cells = rows
+        .iter()
+        .map(|row| [vec![row.label.clone()], saved_columns(study, row)].concat());
+    std::iter::once(headings).chain(cells).collect()
+}
+
+fn counted_cells(study: &Study, rows: &[Row]) -> Vec<Vec<String>> {
+    let headings = [&[""][..], &COUNTED].concat();
+    let headings = headings.into_iter().map(str::to_owned).collect();
+    let cells = rows
+        .iter()
+        .map(|row| [vec![row.label.clone()], hits(study, row).to_vec()].concat());
+    std::iter::once(headings).chain(cells).collect()
+}
+
 /// The report as text.
 pub(crate) fn words(study: &Study) -> String {
     let rows = rows(study);
-    let spread = format!("with {} % spread", study.workload.spread_percent);
-    let heading = [
-        "",
-        "provider's bill",
-        &spread,
-        "saved",
-        "saved against marks",
-        "calls",
-        "stored answers",
-        "prompt from cache",
-    ];
-    let mut cells: Vec<Vec<String>> = vec![heading.map(str::to_owned).to_vec()];
-    for row in &rows {
-        let [calls, stored, read] = hits(study, row);
-        cells.push(vec![
-            row.label.clone(),
-            money(row.bill),
-            money(row.with_spread),
-            percent(row.saved),
-            percent(row.saved_marked),
-            calls,
-            stored,
-            read,
-        ]);
-    }
     let mut lines = vec![study.workload.title.to_owned(), scope(study), String::new()];
-    lines.extend(crate::cli::table(&cells));
+    lines.extend(crate::cli::table(&saved_cells(study, &rows)));
     lines.push(String::new());
-    lines.push(
-        "`saved`: of the bill, against a client without cache marks; `against marks`: against a client that sets marks of 5 minutes. The extra price of writing into a cache is included. Keys of your own at the provider have no spread.".to_owned(),
-    );
+    lines.push(SAVED.to_owned());
+    lines.push(String::new());
+    lines.extend(crate::cli::table(&counted_cells(study, &rows)));
     lines.extend(break_even::words(study));
     lines.push("\nAssumptions".to_owned());
+    if let Some(model) = &study.plan.model {
+        lines.push(format!("- all calls go to {model}, whatever is said below"));
+    }
     lines.extend(
         study
             .workload
@@ -194,7 +252,7 @@ pub(crate) fn json(study: &Study) -> Value {
             "with_spread_usd": row.with_spread,
             "break_even": study.days.map(|days| BreakEven::of(&row, days)),
             "saved": row.saved,
-            "saved_against_marks": row.saved_marked,
+            "saved_with_spread": row.saved_with_spread,
             "bills_usd": result.map(ArmResult::costs),
             "all_seeds": result.map(ArmResult::sum),
         })

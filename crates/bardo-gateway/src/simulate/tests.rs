@@ -36,6 +36,8 @@ fn tally<'a>(report: &'a Value, id: &str) -> &'a Value {
 fn a_seed_repeats_a_study_to_the_last_token() {
     let play = || json(&sample(WorkloadSource::FaqDay, 3, 25, &[])).to_string();
     assert_eq!(play(), play());
+    let semantic = || json(&sample(WorkloadSource::FaqDay, 3, 300, &["semantic"])).to_string();
+    assert_eq!(semantic(), semantic());
 }
 
 #[test]
@@ -190,11 +192,68 @@ fn a_recorded_file_is_played_and_a_bad_line_is_named() {
     std::fs::write(&file, format!("{}\n{{}}", text[0])).expect("a file");
     let error = WorkloadSource::recorded(&file).expect_err("the second line is no call");
     assert!(error.contains("line 2"), "{error}");
+    let twice = line(0, "Why?").replace("\"model\"", "\"at_ms\": 1, \"model\"");
+    std::fs::write(&file, format!("{}\n{twice}", text[0])).expect("a file");
+    let error = WorkloadSource::recorded(&file).expect_err("a member is there twice");
+    assert!(
+        error.contains("line 2: duplicate field `at_ms` at column"),
+        "{error}"
+    );
+    std::fs::write(&file, b"\n{\"at_ms\":\xff}").expect("a file");
+    let error = WorkloadSource::recorded(&file).expect_err("it is no text");
+    assert!(error.contains("line 2 is not UTF-8"), "{error}");
     let huge = line(0, "Why?").replace("40", "100000000000");
     std::fs::write(&file, format!("{}\n{huge}", text[0])).expect("a file");
     let error = WorkloadSource::recorded(&file).expect_err("no answer is so long");
     assert!(error.contains("line 2: `output_tokens`"), "{error}");
     std::fs::remove_dir_all(&folder).expect("it goes");
+}
+
+/// Lines as programs write them: Unix times, calls of tools without words, a model by its alias, a
+/// temperature that the model refuses, and an answer above the usual limit.
+#[test]
+fn recorded_calls_of_all_kinds_are_played() {
+    let call = serde_json::json!({ "id": "c1", "type": "function",
+        "function": { "name": "find", "arguments": "{\"order\":7}" } });
+    let line = |at: u64| {
+        serde_json::json!({
+            "at_ms": 1_793_000_000_000_u64 + at, "model": "opus", "temperature": 0.2,
+            "output_tokens": 6_000, "bardo": { "cache": "default" },
+            "tools": [{ "type": "function", "function": { "name": "find" } }],
+            "messages": [
+                { "role": "user", "content": "Where is order 7?" },
+                { "role": "assistant", "content": null, "tool_calls": [call] },
+                { "role": "tool", "tool_call_id": "c1", "content": "on its way" },
+                { "role": "assistant", "content": "" },
+                { "role": "user", "content": [{ "type": "text", "text": "When?" }] },
+            ],
+        })
+        .to_string()
+    };
+    let day = 86_400_000;
+    let text = [line(0), line(60_000), line(2 * day)].join("\n");
+    let source = WorkloadSource::Recorded(text.into());
+    let rows = ["direct", "direct_marked", "hash", "prefix"];
+    let report = json(&sample(source, 1, 10, &rows));
+    assert_eq!(report["played_days"], 2.0);
+    assert_eq!(tally(&report, "hash")["hash_hits"], 1);
+}
+
+#[test]
+fn savings_are_shown_with_and_without_the_spread() {
+    let study = sample(WorkloadSource::FaqDay, 1, 12, &["direct", "relay"]);
+    let report = json(&study);
+    let row = &report["rows"][1];
+    let saved = |name: &str| {
+        row[name]["against_none"]["mean"]
+            .as_f64()
+            .expect("a number")
+    };
+    assert!(saved("saved").abs() < 0.001, "{row}");
+    // A relay of 20 % spread costs 20 % more.
+    assert!((saved("saved_with_spread") + 0.2).abs() < 0.001, "{row}");
+    assert!(words(&study).contains("-20.0 %"));
+    assert!(page(&study).contains("--calls 12 --row direct --row relay"));
 }
 
 #[test]

@@ -85,6 +85,18 @@ pub(super) struct SimulatedCall {
     /// The answer's text, and its output tokens.
     pub(super) answer: Arc<str>,
     pub(super) output_tokens: u64,
+    /// Its line in a file.
+    pub(super) line: Option<usize>,
+}
+
+impl SimulatedCall {
+    /// An error of this call, with its place.
+    pub(super) fn failed(&self, error: &str) -> String {
+        match self.line {
+            Some(line) => format!("line {line}: {error}"),
+            None => error.to_owned(),
+        }
+    }
 }
 
 /// A baseline that needs no simulation: calls of one model without any cache.
@@ -117,10 +129,15 @@ impl WorkloadSource {
     /// # Errors
     /// When it cannot be read, or a line of it cannot.
     pub(crate) fn recorded(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path)
+        let bytes = std::fs::read(path)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        recorded::calls(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Self::Recorded(text.into()))
+        let read = || {
+            let text = recorded::text(&bytes)?;
+            recorded::calls(text)?;
+            Ok(text)
+        };
+        let read = read().map_err(|error: String| format!("{}: {error}", path.display()))?;
+        Ok(Self::Recorded(read.into()))
     }
 
     /// Whether its calls are the same for every seed.
@@ -147,6 +164,10 @@ impl WorkloadSource {
             Self::Recorded(text) => recorded::calls(text).unwrap_or_default(),
         };
         calls.sort_by_key(|call| call.at_ms);
+        // A file may count from any moment.
+        if let (Self::Recorded(_), Some(first)) = (self, calls.first().map(|call| call.at_ms)) {
+            calls.iter_mut().for_each(|call| call.at_ms -= first);
+        }
         calls
     }
 }

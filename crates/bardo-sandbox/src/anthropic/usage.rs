@@ -114,12 +114,12 @@ impl Prompt {
             .filter_map(|(at, position)| Some((at, position.ttl_ms?)))
             .filter(|(at, _)| tokens_to(*at) >= self.minimum)
             .collect();
-        let read_at = marked.iter().rev().find_map(|(marker, ttl_ms)| {
+        let read_at = marked.iter().rev().find_map(|(marker, _)| {
             let oldest = marker.saturating_sub(LOOK_BACK - 1);
             (oldest..=*marker)
                 .rev()
                 .filter(|at| tokens_to(*at) >= self.minimum)
-                .find(|at| world.cache.hit(&hashes[*at], now_ms, *ttl_ms))
+                .find(|at| world.cache.hit(&hashes[*at], now_ms))
         });
         let mut used = InputTokens {
             read: read_at.map_or(0, tokens_to),
@@ -129,7 +129,7 @@ impl Prompt {
         for (marker, ttl_ms) in marked {
             if read_at.is_some_and(|read_at| marker <= read_at) {
                 // An entry in front of the one that is read is used too, and lives for its own time.
-                world.cache.hit(&hashes[marker], now_ms, ttl_ms);
+                world.cache.hit(&hashes[marker], now_ms);
                 continue;
             }
             world.cache.write(hashes[marker], now_ms, ttl_ms);

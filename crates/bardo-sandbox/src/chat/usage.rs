@@ -185,7 +185,7 @@ fn marked(asked: &Asked<'_>, marker: &str, world: &World) -> CacheUse {
         .zip(hashes)
         .filter(|(end, _)| **end / 4 >= min_tokens)
     {
-        if world.cache.hit(&hash, now_ms, ttl_ms) {
+        if world.cache.hit(&hash, now_ms) {
             used.read = (*end / 4) as u64;
         } else {
             world.cache.write(hash, now_ms, ttl_ms);

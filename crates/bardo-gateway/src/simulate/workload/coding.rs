@@ -104,6 +104,7 @@ impl Agent {
                 hints: json!({ "session_id": name }),
                 answer: Arc::clone(&answer),
                 output_tokens,
+                line: None,
             });
             turns.push(SimulatedTurn::assistant(answer));
             size += tokens + output_tokens;
@@ -138,6 +139,7 @@ fn jobs(dice: &mut Dice, day: u64, calls: &mut Vec<SimulatedCall>) {
             hints: Value::Null,
             answer: dice.prose(output_tokens).into(),
             output_tokens,
+            line: None,
         };
         if dice.chance(AGAIN) {
             let at_ms = at_ms + dice.gap_ms(MINUTE_MS, 30 * MINUTE_MS);

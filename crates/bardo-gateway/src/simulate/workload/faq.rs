@@ -85,6 +85,7 @@ pub(super) fn calls(seed: u64) -> Vec<SimulatedCall> {
                 hints: json!({ "cache": "default", "domain": "faq" }),
                 answer: Arc::clone(&text),
                 output_tokens: tokens,
+                line: None,
             });
         }
     }

@@ -141,6 +141,7 @@ impl GolemMind {
             }),
             answer: Arc::clone(&answer),
             output_tokens,
+            line: None,
         };
         if dice.chance(AGAIN) {
             let at_ms = at_ms + dice.range(2_000, 20_000);

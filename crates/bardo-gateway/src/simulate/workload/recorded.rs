@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{SimulatedCall, SimulatedTurn, ToolText, Workload};
 use crate::simulate::dice::Dice;
@@ -31,7 +31,22 @@ struct RecordedLine {
 #[derive(Deserialize)]
 struct Message {
     role: String,
+    #[serde(default)]
     content: Value,
+    #[serde(default)]
+    tool_calls: Vec<RecordedCall>,
+}
+
+#[derive(Deserialize)]
+struct RecordedCall {
+    function: CalledFunction,
+}
+
+#[derive(Deserialize)]
+struct CalledFunction {
+    name: String,
+    #[serde(default)]
+    arguments: String,
 }
 
 #[derive(Deserialize)]
@@ -44,8 +59,7 @@ struct Function {
     name: String,
     #[serde(default)]
     description: String,
-    #[serde(default)]
-    parameters: Value,
+    parameters: Option<Value>,
 }
 
 pub(super) fn workload() -> Workload {
@@ -55,12 +69,25 @@ pub(super) fn workload() -> Workload {
         tier: None,
         spread_percent: 20.0,
         assumptions: &[
-            "calls, times and lengths of answers come from the file; results of tools are played as turns of the user",
+            "calls, times and lengths of answers come from the file; calls of tools are played as texts of the model, their results as turns of the user",
             "equal requests get equal answers",
         ],
         naive: None,
         days: None,
     }
+}
+
+/// The text of a file, without the mark of its encoding.
+///
+/// # Errors
+/// The line that is no UTF-8.
+pub(super) fn text(bytes: &[u8]) -> Result<&str, String> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    std::str::from_utf8(bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        format!("line {line} is not UTF-8")
+    })
 }
 
 /// The calls of a file.
@@ -72,14 +99,27 @@ pub(super) fn calls(text: &str) -> Result<Vec<SimulatedCall>, String> {
     let lines = lines.filter(|(_, line)| !line.trim().is_empty());
     let calls = lines
         .map(|(at, line)| {
-            let line: RecordedLine =
-                serde_json::from_str(line).map_err(|error| format!("line {}: {error}", at + 1))?;
-            call(line).map_err(|error| format!("line {}: {error}", at + 1))
+            let read = serde_json::from_str(line).map_err(|error| reason(&error));
+            let mut call = read.and_then(call);
+            if let Ok(call) = &mut call {
+                call.line = Some(at + 1);
+            }
+            call.map_err(|error| format!("line {}: {error}", at + 1))
         })
         .collect::<Result<Vec<SimulatedCall>, String>>()?;
     match calls.is_empty() {
         true => Err(format!("the file has no calls; it needs {RECORDED}")),
         false => Ok(calls),
+    }
+}
+
+/// Why a line cannot be read. Its number is said before, so the place in it is its column alone.
+fn reason(error: &serde_json::Error) -> String {
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let told = error.to_string();
+    match told.strip_suffix(&place) {
+        Some(told) => format!("{told} at column {}", error.column()),
+        None => told,
     }
 }
 
@@ -93,7 +133,11 @@ fn call(line: RecordedLine) -> Result<SimulatedCall, String> {
     let mut system = String::new();
     let mut turns: Vec<SimulatedTurn> = Vec::new();
     for message in &line.messages {
-        let text = text_of(&message.content);
+        let text = text_of(message);
+        if text.is_empty() {
+            // A provider refuses a turn without words.
+            continue;
+        }
         match &*message.role {
             "system" | "developer" => {
                 system.push_str(&text);
@@ -105,12 +149,16 @@ fn call(line: RecordedLine) -> Result<SimulatedCall, String> {
         }
     }
     if turns.last().is_none_or(|turn| turn.assistant) {
-        return Err("the last message must be of the user or a tool".into());
+        return Err("the last message must be a text of the user or of a tool".into());
     }
     let tools = line.tools.into_iter().map(|tool| ToolText {
         name: tool.function.name,
         description: tool.function.description,
-        schema: tool.function.parameters,
+        schema: tool
+            .function
+            .parameters
+            .filter(Value::is_object)
+            .unwrap_or_else(|| json!({ "type": "object", "properties": {} })),
     });
     // Without its text an answer has one of its length, the same for the same request.
     let made = || Dice::new(line.output_tokens, "recorded").prose(line.output_tokens);
@@ -124,17 +172,23 @@ fn call(line: RecordedLine) -> Result<SimulatedCall, String> {
         hints: line.bardo,
         answer: Arc::from(line.answer.unwrap_or_else(made)),
         output_tokens: line.output_tokens,
+        line: None,
     })
 }
 
-/// The text of a message, or of its parts.
-fn text_of(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
+/// The texts of a message: of its parts, and of the tools that it calls.
+fn text_of(message: &Message) -> String {
+    let parts = match &message.content {
+        Value::String(text) => vec![text.clone()],
         Value::Array(parts) => {
             let texts = parts.iter().filter_map(|part| part["text"].as_str());
-            texts.collect::<Vec<_>>().join("\n")
+            texts.map(str::to_owned).collect()
         }
-        other => other.to_string(),
-    }
+        _ => Vec::new(),
+    };
+    let calls = message.tool_calls.iter();
+    let calls = calls.map(|call| format!("{}({})", call.function.name, call.function.arguments));
+    let texts = parts.into_iter().chain(calls);
+    let texts = texts.filter(|text| !text.trim().is_empty());
+    texts.collect::<Vec<_>>().join("\n")
 }
