@@ -2,7 +2,7 @@
 //! beside the candidates.
 
 use bardo_access::KeyTier;
-use bardo_profile::{Sources, Wanted, wanted};
+use bardo_profile::{CACHE_KEY_PREFIX, Sources, Wanted, wanted};
 use bardo_router::{
     BankrFunds, Candidate, Explanation, Facts, HealthState, HealthView, ObservedHealth, Refusal,
     RefusalKind, Route, RouteRequest, RoutedCandidate, Router, Variant, VariantFacts, variant,
@@ -326,17 +326,19 @@ fn finish(wanted: &mut Wanted, question: &Question<'_>, owner: Option<&Inference
     let setup = &question.snapshot.setup;
     wanted.min_p_fallback = setup.min_p_fallback;
     let named = wanted.profile.prompt_cache_key.take();
-    wanted.profile.prompt_cache_key = match named {
-        Some(name) => CacheKey {
+    wanted.profile.prompt_cache_key = named.and_then(|name| {
+        let key = CacheKey {
             prefix: &setup.cache_key_prefix,
             prompts_of: &question.principal.prompts_of(),
             name: &name,
-            hints: question.hints,
+            // A caller that names a key decides itself how long it is the same.
+            hints: question
+                .hints
+                .filter(|_| name.starts_with(CACHE_KEY_PREFIX)),
             epoch: setup.epoch_events,
-        }
-        .sealed(&setup.cache_key_secret),
-        None => None,
-    };
+        };
+        key.sealed(&setup.cache_key_secret)
+    });
 }
 
 /// A provider's search tells search engines what an agent thinks about, so it is the owner's to allow.

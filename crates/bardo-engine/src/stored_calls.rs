@@ -215,26 +215,31 @@ impl Engine {
             return;
         };
         let (transport, services) = (self.transport.clone(), Arc::clone(&self.services));
-        runtime.spawn(async move {
+        let deleting = async move {
             for stored in &taken {
                 delete(&transport, &services, stored).await;
             }
-        });
+        };
+        self.prompt_caches.stored.carry_out(&runtime, deleting);
     }
 
-    /// Deletes the prefixes that are stored at providers, as far as these answer within five
-    /// seconds. Answers how many there were.
+    /// Deletes the prefixes that are stored at providers, and those that are being stored, as far as
+    /// the providers answer within five seconds. Answers how many were stored.
     pub fn delete_stored_prefixes(&self) -> EngineFuture<'_, usize> {
         Box::pin(async move {
-            self.prompt_caches.stored.stop();
-            let taken = self.prompt_caches.stored.take(&Flush::All);
-            let deleting = async {
-                for stored in &taken {
-                    delete(&self.transport, &self.services, stored).await;
-                }
-            };
-            let _ = tokio::time::timeout(DELETIONS_MAX, deleting).await;
-            taken.len()
+            let stored = &self.prompt_caches.stored;
+            stored.stop();
+            let taken = stored.take(&Flush::All);
+            let count = taken.len();
+            // One that is created from now on is deleted by its own order.
+            let mut orders = stored.take_orders();
+            for stored in taken {
+                let (transport, services) = (self.transport.clone(), Arc::clone(&self.services));
+                orders.spawn(async move { delete(&transport, &services, &stored).await });
+            }
+            let all = async { while orders.join_next().await.is_some() {} };
+            let _ = tokio::time::timeout(DELETIONS_MAX, all).await;
+            count
         })
     }
 

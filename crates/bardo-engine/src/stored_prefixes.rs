@@ -13,6 +13,8 @@ use bardo_cache::tags::CacheTag;
 use bardo_providers::Endpoint;
 use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
 
 /// Prefixes that are remembered.
 const PREFIXES: usize = 4_096;
@@ -78,6 +80,8 @@ pub(crate) struct StoredPrefixes {
     is_stopped: AtomicBool,
     made: AtomicU64,
     flushes: Mutex<LastPrefixFlushes>,
+    /// Calls to providers that nobody waits for until the process ends.
+    orders: Mutex<JoinSet<()>>,
 }
 
 /// The last flushes, for prefixes that are being created meanwhile.
@@ -94,6 +98,7 @@ impl Default for StoredPrefixes {
             is_stopped: AtomicBool::new(false),
             made: AtomicU64::new(0),
             flushes: Mutex::default(),
+            orders: Mutex::default(),
         }
     }
 }
@@ -199,6 +204,26 @@ impl StoredPrefixes {
         }
         drop(flushes);
         self.table().take(|one| one.is_dropped_by(flush))
+    }
+
+    fn orders(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Carries an order to a provider out beside requests.
+    pub(crate) fn carry_out(
+        &self,
+        runtime: &Handle,
+        order: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let mut orders = self.orders();
+        while orders.try_join_next().is_some() {}
+        orders.spawn_on(order, runtime);
+    }
+
+    /// The orders that are under way, for a process that ends.
+    pub(crate) fn take_orders(&self) -> JoinSet<()> {
+        std::mem::take(&mut *self.orders())
     }
 
     /// Stores nothing more. What is stored may still be used.

@@ -22,6 +22,7 @@ use bardo_wire::splice::{Edit, splice};
 use bytes::Bytes;
 use http::{Method, Response, Uri};
 use serde_json::Value;
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use crate::cache_policy::StoredPrefixPolicy;
@@ -108,22 +109,19 @@ impl Engine {
             .stored
             .seen(prefix.id, &prefix.case, limits, now);
         let (engine, call, leg) = (Arc::clone(self), call.clone(), Arc::clone(leg));
+        let (stored, runtime) = (&self.prompt_caches.stored, Handle::current());
         match step {
             StorageStep::None => {}
-            StorageStep::Create(plan) => {
-                tokio::spawn(async move {
-                    engine
-                        .store_prefix(&call, &leg, prefix, (plan, flushes))
-                        .await;
-                });
-            }
-            StorageStep::Extend(stored, plan) => {
-                tokio::spawn(async move {
-                    engine
-                        .store_longer(&call, &leg, &prefix, &stored, plan)
-                        .await;
-                });
-            }
+            StorageStep::Create(plan) => stored.carry_out(&runtime, async move {
+                engine
+                    .store_prefix(&call, &leg, prefix, (plan, flushes))
+                    .await;
+            }),
+            StorageStep::Extend(known, plan) => stored.carry_out(&runtime, async move {
+                engine
+                    .store_longer(&call, &leg, &prefix, &known, plan)
+                    .await;
+            }),
         }
     }
 

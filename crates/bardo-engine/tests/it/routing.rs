@@ -365,7 +365,7 @@ async fn what_is_required_may_be_missing_where_the_caller_takes_that() {
 #[tokio::test]
 async fn an_agent_shares_a_prompt_cache_within_a_session_and_the_provider_learns_no_name() {
     let scene = Scene::of(&[VENICE]);
-    let ask = async |session: &str, secret: &str| {
+    let ask = async |session: &str, secret: &str, named: Option<&str>| {
         scene.bench.swap(|address| Snapshot {
             setup: SetupPolicy {
                 cache_key_secret: Secret::new(secret.to_owned()),
@@ -373,21 +373,30 @@ async fn an_agent_shares_a_prompt_cache_within_a_session_and_the_provider_learns
             },
             ..routed_world(address, &[VENICE])
         });
-        let body = json!({
+        let mut body = json!({
             "model": "bardo/auto",
             "messages": [{ "role": "user", "content": "Dream." }],
             "bardo": { "subsystem": "dream_rem", "golem_id": "golem-7", "session_id": session },
         });
+        if let Some(named) = named {
+            body["bardo"]["profile"] = json!({ "prompt_cache_key": named });
+        }
         scene.ask(&body).await.expect("an answer");
         scene.sent().await["prompt_cache_key"].clone()
     };
-    let first = ask("s1", "a secret").await;
+    let first = ask("s1", "a secret", None).await;
     let text = first.as_str().expect("a key");
     assert!(text.starts_with("golem-") && text.len() == 32 && !text.contains("golem-7"));
-    assert_eq!(ask("s1", "a secret").await, first);
-    assert_ne!(ask("s2", "a secret").await, first);
-    assert_ne!(ask("s1", "another secret").await, first);
-    assert_eq!(ask("s1", "").await, Value::Null);
+    assert_eq!(ask("s1", "a secret", None).await, first);
+    assert_ne!(ask("s2", "a secret", None).await, first);
+    assert_ne!(ask("s1", "another secret", None).await, first);
+    assert_eq!(ask("s1", "", None).await, Value::Null);
+
+    // A name of the caller's own is sealed too, and is the same in all sessions.
+    let named = ask("s1", "a secret", Some("main")).await;
+    assert!(named != first && named.as_str().is_some_and(|key| !key.contains("main")));
+    assert_eq!(ask("s2", "a secret", Some("main")).await, named);
+    assert_ne!(ask("s1", "a secret", Some("other")).await, named);
 }
 
 #[tokio::test]

@@ -429,6 +429,21 @@ async fn a_flush_deletes_a_prefix_that_is_being_created() {
 }
 
 #[tokio::test]
+async fn a_process_that_ends_deletes_a_prefix_that_is_being_created() {
+    let day = Day::start(Some(policy()));
+    day.beats("one", 4).await;
+    day.forward(GAP);
+    day.call("one", false, json!({})).await;
+    assert_eq!(day.engine.prefixes_stored(), 0);
+    day.engine.delete_stored_prefixes().await;
+    // Both are over by now: nothing runs after it.
+    let told = day.told.calls.lock().expect("no thread panics").clone();
+    let results: Vec<_> = told.iter().map(|one| one.result).collect();
+    assert_eq!(results, ["created", "deleted"]);
+    assert!(day.stored().await.is_empty(), "deleted at the provider");
+}
+
+#[tokio::test]
 async fn an_agent_whose_regime_changes_loses_its_own_stored_prefixes_alone() {
     let day = Day::start(Some(policy()));
     let ask = async |agent: &str, regime: &str| {
