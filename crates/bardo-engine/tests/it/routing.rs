@@ -373,14 +373,13 @@ async fn an_agent_shares_a_prompt_cache_within_a_session_and_the_provider_learns
             },
             ..routed_world(address, &[VENICE])
         });
-        let mut body = json!({
-            "model": "bardo/auto",
-            "messages": [{ "role": "user", "content": "Dream." }],
-            "bardo": { "subsystem": "dream_rem", "golem_id": "golem-7", "session_id": session },
-        });
+        let mut hints =
+            json!({ "subsystem": "dream_rem", "golem_id": "golem-7", "session_id": session });
         if let Some(named) = named {
-            body["bardo"]["profile"] = json!({ "prompt_cache_key": named });
+            hints["profile"] = json!({ "prompt_cache_key": named });
         }
+        let messages = json!([{ "role": "user", "content": "Dream." }]);
+        let body = json!({ "model": "bardo/auto", "messages": messages, "bardo": hints });
         scene.ask(&body).await.expect("an answer");
         scene.sent().await["prompt_cache_key"].clone()
     };
@@ -391,7 +390,6 @@ async fn an_agent_shares_a_prompt_cache_within_a_session_and_the_provider_learns
     assert_ne!(ask("s2", "a secret", None).await, first);
     assert_ne!(ask("s1", "another secret", None).await, first);
     assert_eq!(ask("s1", "", None).await, Value::Null);
-
     // A name of the caller's own is sealed too, and is the same in all sessions.
     let named = ask("s1", "a secret", Some("main")).await;
     assert!(named != first && named.as_str().is_some_and(|key| !key.contains("main")));
