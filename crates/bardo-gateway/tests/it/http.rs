@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -294,11 +294,29 @@ impl Exchange {
     /// Reads until the body so far holds `text`.
     #[track_caller]
     pub(crate) fn until(&mut self, seen: &mut Vec<u8>, text: &str) {
-        while !contains(seen, text.as_bytes()) {
+        self.until_it(seen, text, |seen| contains(seen, text.as_bytes()));
+    }
+
+    /// Reads until the body so far is enough.
+    #[track_caller]
+    pub(crate) fn until_it(
+        &mut self,
+        seen: &mut Vec<u8>,
+        what: &str,
+        is_enough: impl Fn(&[u8]) -> bool,
+    ) {
+        let since = Instant::now();
+        while !is_enough(seen) {
+            // Heartbeats keep a stream alive on which nothing else comes.
+            assert!(
+                since.elapsed() < PATIENCE,
+                "not in {PATIENCE:?}: {what:?} {}",
+                String::from_utf8_lossy(seen)
+            );
             match self.piece() {
                 Some(piece) => seen.extend_from_slice(&piece),
                 None => panic!(
-                    "ended before {text:?}: {:?} {}",
+                    "ended before {what:?}: {:?} {}",
                     self.head,
                     String::from_utf8_lossy(seen)
                 ),
