@@ -1,6 +1,9 @@
 //! Callers without a key, who pay for single requests by x402 on a real chain: a node with the
 //! contracts of payments at their real addresses.
 
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
+
 use bardo_store::servers::ChainNode;
 use bardo_x402::evm::Signer;
 use bardo_x402::wire::{PaymentScheme, SettlementReceipt, X402Version};
@@ -9,6 +12,7 @@ use serde_json::{Value, json};
 use crate::http::{Answer, Request};
 use crate::payer::{self, micro, paid, payment_of, receipt, refused, sign};
 use crate::rig::{Folder, Gateway, Sandbox, command, eventually, everything, with};
+use crate::scripted::Scripted;
 use crate::sse::Caller;
 
 /// A key of the node's own, which has ETH: it settles.
@@ -28,13 +32,20 @@ pub(crate) struct Shop {
 
 impl Shop {
     pub(crate) fn open(more: Value) -> Self {
+        let sandbox = Sandbox::start();
+        Self::behind(sandbox, &sandbox.at("/openrouter/api/v1"), more)
+    }
+
+    /// A shop whose backend that is billed has this URL.
+    fn behind(sandbox: Sandbox, openrouter: &str, more: Value) -> Self {
         let node = ChainNode::start().expect("a node");
         let payer = Signer::from_bytes(payer::KEY).expect("a key");
         let payer = payer.address().to_string();
         node.mint(&payer, RICH).expect("USDC");
         node.approve_permit2(&payer, RICH).expect("an allowance");
-        let sandbox = Sandbox::start();
-        let gateway = Gateway::start(&Self::config(&node, &sandbox, more));
+        let mut config = Self::config(&node, &sandbox, more);
+        config["providers"]["openrouter"]["base_url"] = json!(openrouter);
+        let gateway = Gateway::start(&config);
         Self {
             node,
             gateway,
@@ -208,11 +219,31 @@ fn a_settled_payment_that_comes_again_gets_its_answer_and_no_fresh_offer() {
     }
 }
 
-/// An answer whose payer moves its money away before the settlement.
-fn unpaid(shop: &Shop) -> Answer {
-    shop.sandbox.forget();
-    shop.sandbox
-        .fault("openrouter", &json!({ "kind": "delay_headers", "ms": 900 }));
+/// A provider that hands requests on to the simulated one, but none before the sender is dropped.
+fn holding(sandbox: Sandbox) -> (Scripted, Sender<()>) {
+    let (release, held) = channel();
+    let held = Mutex::new(held);
+    let provider = Scripted::start(move |mut turn| {
+        // Nothing is ever sent: it ends with the sender.
+        let _: Result<(), _> = held.lock().expect("no panic").recv();
+        let mut line = turn.got.line.split(' ');
+        let (method, path) = (line.next().expect("a method"), line.next().expect("a path"));
+        let mut request = Request::post(path, turn.got.body.clone()).method(method);
+        let mut headers = turn.got.headers.iter();
+        if let Some((name, key)) = headers.find(|(name, _)| name == "authorization") {
+            request = request.with(name, key);
+        }
+        let answer = request.send(sandbox.address);
+        turn.answer(answer.status(), "application/json", &answer.text());
+    });
+    (provider, release)
+}
+
+/// A shop, and an answer whose payer moved its money away before the settlement.
+fn unpaid() -> (Shop, Answer) {
+    let sandbox = Sandbox::start();
+    let (provider, release) = holding(sandbox);
+    let shop = Shop::behind(sandbox, &provider.at("/openrouter/api/v1"), json!({}));
     let request = shop.chat();
     let payment = sign(
         &shop.gateway.send(&request),
@@ -221,19 +252,21 @@ fn unpaid(shop: &Shop) -> Answer {
     );
     let mut sent = paid(&request, &payment).open(shop.gateway.address);
     eventually("the provider is called", || {
-        (!shop.sandbox.journal().is_empty()).then_some(())
+        let got = provider.got();
+        got.iter()
+            .any(|got| got.line.starts_with("POST "))
+            .then_some(())
     });
     shop.node.empty(&shop.payer).expect("it is gone");
+    drop(release);
     let answer = sent.answer();
-    shop.sandbox.heal();
     refused(&answer, 402, "payment_debt");
-    answer
+    (shop, answer)
 }
 
 #[test]
 fn an_operator_writes_a_debt_off_by_the_admin_api() {
-    let shop = Shop::open(json!({ "settlement_wait": "1s" }));
-    unpaid(&shop);
+    let (shop, _) = unpaid();
     let admin = |request: Request| request.send(shop.gateway.admin);
     let debts = admin(Request::get("/admin/payments/debts")).json();
     let id = debts["data"][0]["id"].as_str().expect("a debt").to_owned();
@@ -261,9 +294,8 @@ fn an_operator_writes_a_debt_off_by_the_admin_api() {
 
 #[test]
 fn money_that_is_withdrawn_before_the_settlement_is_a_debt_that_blocks() {
-    let shop = Shop::open(json!({ "settlement_wait": "1s" }));
+    let (shop, answer) = unpaid();
     let request = shop.chat();
-    let answer = unpaid(&shop);
     assert!(
         !answer.text().contains("choices"),
         "the answer is kept back"
