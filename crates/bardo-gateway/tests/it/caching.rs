@@ -49,7 +49,9 @@ fn the_second_identical_request_costs_nothing_and_says_what_it_saved() {
             sandbox.forget();
             let second = ask(&gateway, caller, &mark, stream, "default");
             assert_eq!(second.header("x-bardo-cache"), Some("hash"), "{mark}");
-            assert_eq!(second.header("x-bardo-cache-age"), Some("0"));
+            let age = second.header("x-bardo-cache-age").expect("it is known");
+            // In seconds; a busy machine may need some for the two requests.
+            assert!(age.parse::<u64>().expect("a number") < 20, "{age}");
             assert_eq!(second.header("x-bardo-cost"), Some("0.000000"));
             let saved = second.header("x-bardo-savings").expect("it is known");
             assert!(saved > "0.000000", "{saved}");

@@ -143,7 +143,7 @@ fn while_waiting_to_ask_again() {
     let upstream = Scripted::start(|mut turn| {
         let body = r#"{"error":{"message":"later","type":"x"}}"#;
         turn.write(format!(
-            "HTTP/1.1 429 X\r\ncontent-type: application/json\r\nretry-after-ms: 500\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            "HTTP/1.1 429 X\r\ncontent-type: application/json\r\nretry-after-ms: 3000\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         ));
     });
@@ -160,8 +160,8 @@ fn while_waiting_to_ask_again() {
     let others = Request::json(Caller::Chat.path(), &body).with("x-stainless-retry-count", "1");
     let mut refused = 0;
     crate::rig::eventually("its time is long over", || {
-        refused += usize::from(gateway.send(&others).header("retry-after-ms") == Some("500"));
-        (left.elapsed() > Duration::from_millis(1_300)).then_some(())
+        refused += usize::from(gateway.send(&others).header("retry-after-ms") == Some("3000"));
+        (left.elapsed() > Duration::from_millis(7_800)).then_some(())
     });
     assert!(refused > 0, "the time was over");
     assert_eq!(upstream.got().len(), 1 + refused);

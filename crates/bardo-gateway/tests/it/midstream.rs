@@ -19,12 +19,7 @@ const UPSTREAMS: [(&str, &str); 4] = [
 ];
 
 fn start() -> Gateway {
-    let sandbox = Sandbox::start();
-    Gateway::start(&with(
-        everything(&sandbox),
-        "upstream",
-        json!({ "idle_timeout": "300ms" }),
-    ))
+    Gateway::start(&everything(&Sandbox::start()))
 }
 
 fn ask(gateway: &Gateway, caller: Caller, model: &str, fault: &Value) -> Answer {
@@ -60,33 +55,42 @@ fn check_fails(gateway: &Gateway, caller: Caller, model: &str, fault: &Value) {
 }
 
 #[track_caller]
-fn check_everywhere(fault: &Value) {
-    let gateway = start();
+fn check_everywhere(gateway: &Gateway, fault: &Value) {
     for (_, model) in UPSTREAMS {
-        for caller in Caller::ALL {
-            check_fails(&gateway, caller, model, fault);
-        }
+        // At once, because each may wait for the provider's silence to be noticed.
+        std::thread::scope(|scope| {
+            for caller in Caller::ALL {
+                scope.spawn(move || check_fails(gateway, caller, model, fault));
+            }
+        });
     }
 }
 
 #[test]
 fn a_connection_that_breaks() {
-    check_everywhere(&json!({ "kind": "cut_after", "events": EVENTS }));
+    check_everywhere(&start(), &json!({ "kind": "cut_after", "events": EVENTS }));
 }
 
 #[test]
 fn a_stream_that_just_ends() {
-    check_everywhere(&json!({ "kind": "eof_after", "events": EVENTS }));
+    check_everywhere(&start(), &json!({ "kind": "eof_after", "events": EVENTS }));
 }
 
 #[test]
 fn an_error_in_the_providers_own_words() {
-    check_everywhere(&json!({ "kind": "error_event_after", "events": EVENTS }));
+    check_everywhere(
+        &start(),
+        &json!({ "kind": "error_event_after", "events": EVENTS }),
+    );
 }
 
 #[test]
 fn a_provider_that_falls_silent() {
-    check_everywhere(&json!({ "kind": "stall_after", "events": EVENTS }));
+    // Long enough for the content of each, on a busy machine too.
+    let limits = json!({ "idle_timeout": "1s" });
+    let config = with(everything(&Sandbox::start()), "upstream", limits);
+    let fault = json!({ "kind": "stall_after", "events": EVENTS });
+    check_everywhere(&Gateway::start(&config), &fault);
 }
 
 /// Where an event has to be understood to be translated. A relay hands it on as it came.

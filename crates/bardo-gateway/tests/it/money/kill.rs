@@ -156,5 +156,7 @@ fn what_was_acknowledged_survives_a_kill_and_nothing_is_doubled() {
         acknowledged.len()
     );
     assert!(!acknowledged.is_empty(), "the load was none");
-    assert!(median < Duration::from_secs(1), "ready again in {median:?}");
+    // Far above what a busy machine needs, and far below a gateway that waits for something.
+    let most = Duration::from_secs(10);
+    assert!(median < most, "ready again in {median:?}");
 }
