@@ -248,6 +248,8 @@ fn while_redis_is_away_each_process_grants_its_share_and_then_shares_again() {
     let mut server = RedisServer::start().unwrap();
     let options = RedisOptions {
         instances: NonZeroU32::new(4).unwrap(),
+        // The clock of the requests stands, so that no token comes back while the test waits.
+        clock: LimitClock::Request,
         ..options(&server)
     };
     let limits = limits(&options);
