@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import json
 import pathlib
+import time
 
 from agents import aider, claude_code, harbor, isolation
 
@@ -296,11 +297,15 @@ class MoneyAgents:
 
 def paid(books: Shop, key: dict, turns: int) -> None:
     """The receipts of a session, its usage, its ledger and its balance all say the same."""
-    assert not books.problems(key), books.problems(key)
 
     def read(path: str) -> dict:
         return json.loads(services.fetch(f"http://{books.listen}{path}", headers={"x-api-key": key["key"]}))
 
+    # An agent may leave a request behind, which is settled a moment after it.
+    until = time.monotonic() + 5
+    while read("/v1/balance")["micro"]["held"] and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not books.problems(key), books.problems(key)
     postings = books.admin_json(f"balances/{key['id']}/ledger")["postings"]
     charged = [row for row in postings if row["kind"] == "charge" and row["book"].startswith("customer:")]
     receipts = [read(f"/v1/receipts/{row['reference']}") for row in charged]

@@ -179,27 +179,38 @@ async function empty(till) {
   await till.charged(0);
 }
 
-async function rateLimit(till) {
+/** What the SDK raises once the limit is used up, and what the answers before cost. */
+async function refusal(till) {
   const { adapter, cell } = till;
-  let refusal = null;
-  for (let asked = 0; refusal === null; asked += 1) {
-    if (asked === 2 * cell.rpm) throw new Unmet(`${asked} requests went through`);
+  till.retries(0);
+  for (let asked = 0; asked < 2 * cell.rpm; asked += 1) {
     try {
       await till.ask();
     } catch (caught) {
       if (!(caught instanceof adapter.sdk.RateLimitError)) throw caught;
-      refusal = caught;
+      equal("bardo_code", bodyOf(caught).bardo_code, "rate_limited");
+      equal("x-ratelimit-limit-requests", caught.headers.get("x-ratelimit-limit-requests"), String(cell.rpm));
+      const good = till.seen.slice(0, -1);
+      return { caught, cost: good.reduce((sum, { headers }) => sum + micro(headers.get("x-bardo-cost")), 0) };
     }
   }
-  equal("bardo_code", bodyOf(refusal).bardo_code, "rate_limited");
-  equal("x-ratelimit-limit-requests", refusal.headers.get("x-ratelimit-limit-requests"), String(cell.rpm));
-  const wait = Number(refusal.headers.get("retry-after"));
-  const good = till.seen.filter(({ status }) => status === 200);
-  const spent = good.reduce((sum, { headers }) => sum + micro(headers.get("x-bardo-cost")), 0);
-  till.retries(3);
-  const started = Date.now();
-  await till.ask();
-  const waited = (Date.now() - started) / 1000;
+  throw new Unmet(`${2 * cell.rpm} requests went through`);
+}
+
+async function rateLimit(till) {
+  let [spent, wait, waited] = [0, 0, 0];
+  for (let round = 0; round < 5; round += 1) {
+    const { caught, cost } = await refusal(till);
+    spent += cost;
+    wait = Number(caught.headers.get("retry-after"));
+    till.retries(3);
+    const started = Date.now();
+    await till.ask();
+    waited = (Date.now() - started) / 1000;
+    if (till.seen[0].status === 429) break;
+    // On a busy machine a request of the limit had come back meanwhile.
+    spent += micro(till.headers.get("x-bardo-cost"));
+  }
   // It asks at once, is told how long to wait, and is let in then.
   equal("requests", till.seen.map(({ status }) => status), [429, 200]);
   if (waited > wait + 5) throw new Unmet(`it waited ${waited} s for a retry-after of ${wait}`);

@@ -183,24 +183,34 @@ def empty(till: Till) -> None:
     till.charged(0)
 
 
-def rate_limit(till: Till) -> None:
+def refusal(till: Till):
+    """What the SDK raises once the limit is used up, and what the answers before cost."""
+    till.retries(0)
     for _ in range(2 * till.cell["rpm"]):
         try:
             till.ask()
         except till.adapter.sdk.RateLimitError as caught:
-            refusal = caught
+            equal("bardo_code", caught.body.get("error", caught.body)["bardo_code"], "rate_limited")
+            limit = caught.response.headers["x-ratelimit-limit-requests"]
+            equal("x-ratelimit-limit-requests", limit, str(till.cell["rpm"]))
+            return caught, sum(micro(one.headers["x-bardo-cost"]) for one in till.seen[:-1])
+    raise Unmet(f"{2 * till.cell['rpm']} requests went through")
+
+
+def rate_limit(till: Till) -> None:
+    spent = 0
+    for _ in range(5):
+        refused, cost = refusal(till)
+        spent += cost
+        wait = int(refused.response.headers["retry-after"])
+        till.retries(3)
+        started = time.monotonic()
+        till.ask()
+        waited = time.monotonic() - started
+        if till.seen[0].status_code == 429:
             break
-    else:
-        raise Unmet(f"{2 * till.cell['rpm']} requests went through")
-    equal("bardo_code", refusal.body.get("error", refusal.body)["bardo_code"], "rate_limited")
-    limit = refusal.response.headers["x-ratelimit-limit-requests"]
-    equal("x-ratelimit-limit-requests", limit, str(till.cell["rpm"]))
-    wait = int(refusal.response.headers["retry-after"])
-    spent = sum(micro(one.headers["x-bardo-cost"]) for one in till.seen if one.status_code == 200)
-    till.retries(3)
-    started = time.monotonic()
-    till.ask()
-    waited = time.monotonic() - started
+        # On a busy machine a request of the limit had come back meanwhile.
+        spent += micro(till.headers()["x-bardo-cost"])
     # It asks at once, is told how long to wait, and is let in then.
     equal("requests", [one.status_code for one in till.seen], [429, 200])
     if waited > wait + 5:
