@@ -54,6 +54,7 @@ pub(crate) fn plan(
     subject: Subject<'_>,
     price: Option<&Price>,
     searches: u64,
+    marks: MarkPlan,
     memory: &Memory,
 ) -> Result<PlannedSettings, CostLimitError> {
     let planned = settings::plan(subject, memory)?;
@@ -76,7 +77,7 @@ pub(crate) fn plan(
     };
     let prompt = call.size().prompt.saturating_add(planned.added);
     let choices = call.size().choices;
-    let read = dearest_input(prompt, subject.marks);
+    let read = dearest_input(prompt, marks);
     let pays = |output: u64| {
         let usage = Usage {
             output: output.saturating_mul(choices),

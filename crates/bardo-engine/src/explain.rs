@@ -187,10 +187,11 @@ fn is_same(one: &Candidate, other: &Candidate) -> bool {
 impl ExplainedPromptCache {
     fn marked_as(&mut self, leg: &Leg) {
         let cache = leg.prompt_cache.as_ref();
-        let Some(decision) = cache.and_then(|cache| cache.decision()) else {
+        let Some((cache, decision)) = cache.and_then(|cache| Some((cache, cache.decision()?)))
+        else {
             return;
         };
-        self.marks = Some(decision.plan());
+        self.marks = Some(cache.plan());
         self.reason = Some(decision.to_string());
     }
 }

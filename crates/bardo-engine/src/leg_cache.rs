@@ -3,10 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use bardo_cache::prefix::{Affinity, CacheRates, MarkDecision, PrefixId, Sighting, Stretch};
-use bardo_profile::{is_marked, takes_marks};
+use bardo_profile::{is_marked, placed};
 use bardo_providers::Endpoint;
 use bardo_router::Candidate;
-use bardo_types::chat::CacheTtl;
+use bardo_types::chat::{CacheTtl, MarkPlan};
 use bardo_types::model::{Dialect, Service};
 use bardo_types::privacy::SecurityClass;
 use tokio::time::Instant;
@@ -35,21 +35,24 @@ impl Engine {
         }
         let caps = &candidate.entry.capabilities;
         let wanted = routed.and_then(|routed| routed.wanted.as_ref());
-        let by_profile = wanted.is_some_and(|wanted| wanted.profile.cache_control == Some(true));
         let translated = dialect == Dialect::Anthropic && call.dialect() != dialect;
-        // Marks lie among the words: what is not read of a body would be lost for them.
-        let by_profile = by_profile
+        let service = endpoint.service;
+        let places = |plan| placed(call.dialect(), dialect, service, plan);
+        let by_profile = wanted.is_some_and(|wanted| wanted.profile.cache_control == Some(true))
+            && places(MarkPlan::USUAL) != MarkPlan::default();
+        // Marks of a profile lie among the words: what is not read of a body would be lost for them.
+        let loses = by_profile
+            && !translated
             && caps.cache_marks
-            && takes_marks(call.dialect(), dialect, endpoint.service)
-            && !call.request_body().holds_unread_members(&self.memory);
-        let sets_marks = caps.cache_marks && (by_profile || translated);
+            && call.request_body().holds_unread_members(&self.memory);
+        let sets_marks = caps.cache_marks && (by_profile && !loses || translated);
         let chosen = routed.is_some_and(|routed| routed.automatic);
         let hints = call.hints().route.as_deref();
         let prompts_of = call.principal().prompts_of();
         let session = session_id(&prompts_of, call.hints().session.as_deref()).filter(|_| chosen);
         let stores =
             call.snapshot().setup.stored_prefixes.is_some() && endpoint.service == Service::Google;
-        if !sets_marks && session.is_none() && !stores {
+        if !sets_marks && !loses && session.is_none() && !stores {
             return None;
         }
         let request = call.request_body().neutral(&self.memory)?;
@@ -60,8 +63,14 @@ impl Engine {
                 self.marks(call, candidate, endpoint, &prompt, keeps)
             })
             .flatten();
-        let plan = marks.as_ref().map(|(_, decision)| decision.plan());
-        let ttl = match plan {
+        let decided = marks.as_ref().map(|(_, decision)| decision.plan());
+        let fixed = match decided {
+            // Encoders have a place for each mark, profiles for some.
+            Some(plan) if !translated => Some(places(plan)),
+            None if loses => Some(MarkPlan::default()),
+            _ => None,
+        };
+        let ttl = match fixed.or(decided) {
             Some(plan) => plan.stable.max(plan.turns),
             // Caches without marks live about as long.
             None => Some(CacheTtl::FiveMinutes),
@@ -70,7 +79,7 @@ impl Engine {
         Some(Arc::new(LegCache {
             caches: Arc::clone(&self.prompt_caches),
             marks,
-            fixed: None,
+            fixed,
             stored: OnceLock::new(),
             affinity: affinity.map(|(session, ttl)| {
                 let affinity = Affinity {

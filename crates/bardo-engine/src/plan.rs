@@ -493,7 +493,9 @@ impl Engine {
         let planned = match call.task() {
             Task::Generate => {
                 let most = call.size().searches.max(u64::from(searches));
-                cost_limit::plan(subject, price.as_ref(), most, &self.memory)?
+                let marks = prompt_cache.as_ref().and_then(|cache| cache.known_plan());
+                let marks = marks.unwrap_or_default();
+                cost_limit::plan(subject, price.as_ref(), most, marks, &self.memory)?
             }
             Task::Embeddings | Task::CountTokens => PlannedSettings::untouched(call),
         };

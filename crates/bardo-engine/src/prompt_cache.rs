@@ -116,7 +116,7 @@ pub(crate) struct LegCache {
     pub(crate) caches: Arc<PromptCaches>,
     /// The decision about marks; `None` where the caller or the provider sets them.
     pub(crate) marks: Option<(Sighting, MarkDecision)>,
-    /// Marks that were decided before; `None` where they are not.
+    /// Marks that are set in place of the decided ones; `None` where there are no such ones.
     pub(crate) fixed: Option<MarkPlan>,
     /// The session, and what it will find at the backend after a success.
     pub(crate) affinity: Option<(PrefixId, Affinity)>,
@@ -128,8 +128,13 @@ pub(crate) struct LegCache {
 impl LegCache {
     /// The marks to set where the caller sets none.
     pub(crate) fn plan(&self) -> MarkPlan {
+        self.known_plan().unwrap_or(MarkPlan::USUAL)
+    }
+
+    /// The marks that are set; `None` where the caller, the provider or the usual ones decide.
+    pub(crate) fn known_plan(&self) -> Option<MarkPlan> {
         let decided = self.decision().map(MarkDecision::plan);
-        self.fixed.or(decided).unwrap_or(MarkPlan::USUAL)
+        self.fixed.or(decided)
     }
 
     /// The decision about marks; `None` where the caller or the provider sets them.
@@ -139,8 +144,7 @@ impl LegCache {
 
     /// Name for the list of optimizations; `None` where nothing could be cached.
     pub(crate) fn optimization(&self) -> Option<Cow<'static, str>> {
-        let decision = self.decision()?;
-        let plan = decision.plan();
+        let (decision, plan) = (self.decision()?, self.plan());
         let too_short = [decision.stable, decision.turns]
             .iter()
             .all(|verdict| verdict.reason == MarkReason::TooShort);
@@ -158,8 +162,8 @@ impl LegCache {
             return;
         }
         let now = self.caches.millis(asked);
-        if let Some((sighting, decision)) = &self.marks {
-            self.caches.tracker.record(sighting, decision.plan(), now);
+        if let Some((sighting, _)) = &self.marks {
+            self.caches.tracker.record(sighting, self.plan(), now);
         }
         if let Some((id, false)) = self.stored.get()
             && let Some(usage) = &receipt.usage

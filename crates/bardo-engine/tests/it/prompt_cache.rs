@@ -124,11 +124,15 @@ async fn a_relayed_request_whose_profile_wants_marks_gets_those_that_the_answer_
     assert_eq!(marked.matches("cache_control").count(), 1);
     assert!(marked.contains(r#"closely. ","cache_control":{"type":"ephemeral"}"#));
 
-    // What is not read would be lost for a mark.
+    // What is not read would be lost for a mark, so the bytes stay.
     body["messages"][0]["phase"] = json!("commentary");
     let received = bench.received_request(Dialect::Anthropic, &body);
     let explained = bench.engine.explain(received).expect("it is well formed");
     assert_eq!(explained.prompt_cache.reason, None);
+    let _ = bench.ask(Dialect::Anthropic, &body).await;
+    let relayed = sent(&bench).await;
+    assert!(relayed.contains("commentary"));
+    assert!(!relayed.contains("cache_control"));
 }
 
 #[tokio::test]

@@ -1,6 +1,8 @@
 //! Prompt caches, and what only some providers offer: their search, a predicted answer.
 
-use bardo_types::chat::{CacheMark, CacheTtl, ChatRequest, DocumentSource, Part, Role, Tool};
+use bardo_types::chat::{
+    CacheMark, CacheTtl, ChatRequest, DocumentSource, MarkPlan, Part, Role, Tool,
+};
 use bardo_types::feature::Feature;
 use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Service};
@@ -47,15 +49,19 @@ fn names_mark(raw: &RawJson) -> bool {
     raw.as_str().contains("\"cache_control\"")
 }
 
-/// Whether a service that is spoken to in `dialect` takes cache marks of a profile, by a caller of
-/// the dialect `from`.
+/// The marks of a plan that a profile has a place for, in a request of a caller of the dialect
+/// `from` to a service that is spoken to in `dialect`.
 #[must_use]
-pub fn takes_marks(from: Dialect, dialect: Dialect, service: Service) -> bool {
-    match Members::of(dialect, service).cache {
-        Some(Marks::Request) => true,
-        Some(Marks::Caller) => from == Dialect::Anthropic,
-        None => false,
-    }
+pub fn placed(from: Dialect, dialect: Dialect, service: Service, plan: MarkPlan) -> MarkPlan {
+    let MarkPlan { stable, turns } = plan;
+    let (stable, turns) = match Members::of(dialect, service).cache {
+        // One mark for the whole prompt; it moves with its end. For conversations that do not come
+        // back it would be written each time and never read.
+        Some(Marks::Request) => (None, turns),
+        Some(Marks::Caller) if from == Dialect::Anthropic => (stable, None),
+        Some(Marks::Caller) | None => (None, None),
+    };
+    MarkPlan { stable, turns }
 }
 
 fn is_deferred(extra: &[(String, RawJson)]) -> bool {
@@ -83,8 +89,6 @@ impl ProfileApplication<'_> {
             return;
         }
         match self.members.cache {
-            // One mark for the whole prompt; it moves with its end. For conversations that do not come
-            // back it would be written each time and never read.
             Some(Marks::Request) if self.caps.caches(self.request.prompt_tokens()) => {
                 let ttl = self.model.marks.turns;
                 self.request.cache.automatic = ttl.map(CacheTtl::mark);
