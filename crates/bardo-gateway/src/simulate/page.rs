@@ -9,8 +9,8 @@ use super::table::{COUNTED, Row, SAVED, hits, rows, saved_columns, saved_heading
 const STYLE: &str = include_str!("page/style.css");
 /// Width of the chart and of its bars, in units of the drawing.
 const WIDTH: f64 = 960.0;
-const LEFT: f64 = 320.0;
-const BARS: f64 = 500.0;
+const LEFT: f64 = 370.0;
+const BARS: f64 = 450.0;
 const BAR: f64 = 26.0;
 const STEP: f64 = 42.0;
 
@@ -158,28 +158,29 @@ fn chart(html: &mut String, study: &Study, rows: &[Row]) {
 }
 
 fn figures(html: &mut String, study: &Study, rows: &[Row]) {
-    let headings = saved_headings(study).into_iter();
-    let headings = headings.chain(COUNTED.map(str::to_owned));
-    let headings: String = headings
-        .map(|heading| format!("<th>{}</th>", escaped(&heading)))
-        .collect();
-    let _ = write!(
-        html,
-        "<div class=\"scroll\"><table>\n<thead><tr><th></th>{headings}</tr></thead>\n<tbody>\n"
-    );
-    for row in rows {
-        let cells = saved_columns(study, row).into_iter();
-        let cells: String = cells
-            .chain(hits(study, row))
-            .map(|cell| format!("<td>{}</td>", escaped(&cell)))
-            .collect();
-        let _ = writeln!(html, "<tr><th>{}</th>{cells}</tr>", escaped(&row.label));
-    }
+    let saved = rows.iter().map(|row| saved_columns(study, row)).collect();
+    table(html, rows, saved_headings(study), saved);
+    let _ = writeln!(html, "<p class=\"note\">{}</p>", escaped(SAVED));
+    let counted = rows.iter().map(|row| hits(study, row).to_vec()).collect();
+    table(html, rows, COUNTED.map(str::to_owned).to_vec(), counted);
+}
+
+/// A table with one line for each row.
+fn table(html: &mut String, rows: &[Row], headings: Vec<String>, lines: Vec<Vec<String>>) {
+    let cells = |cells: Vec<String>, name: &str| -> String {
+        let cell = |cell: String| format!("<{name}>{}</{name}>", escaped(&cell));
+        cells.into_iter().map(cell).collect()
+    };
+    let headings = cells(headings, "th");
     let _ = writeln!(
         html,
-        "</tbody>\n</table></div>\n<p class=\"note\">{}</p>",
-        escaped(SAVED)
+        "<div class=\"scroll\"><table>\n<thead><tr><th></th>{headings}</tr></thead>\n<tbody>"
     );
+    for (row, line) in rows.iter().zip(lines) {
+        let (label, line) = (escaped(&row.label), cells(line, "td"));
+        let _ = writeln!(html, "<tr><th>{label}</th>{line}</tr>");
+    }
+    html.push_str("</tbody>\n</table></div>\n");
 }
 
 fn list(html: &mut String, title: &str, items: impl Iterator<Item = String>) {
