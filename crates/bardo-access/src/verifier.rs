@@ -285,6 +285,7 @@ impl Verifier {
         if let Some(retry_after_ms) = pause.filter(|_| !is_right) {
             return Err(KeyRefusal::Busy { retry_after_ms });
         }
+        let ttl_ms = millis(self.settings.ttl);
         let job = Job {
             tag,
             id: key.id,
@@ -293,12 +294,12 @@ impl Verifier {
             record,
             revision,
             at_ms,
+            ttl_ms,
         };
         const BUSY: KeyRefusal = KeyRefusal::Busy {
             retry_after_ms: RETRY_MS,
         };
         // Somebody may have had it verified while the store was asked.
-        let ttl_ms = millis(self.settings.ttl);
         if let WarmKey::Fresh(record) = self.memory.warm.look(tag, revision, at_ms, ttl_ms) {
             return usable(record, now);
         }

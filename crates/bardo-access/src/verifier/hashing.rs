@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::refused::RefusedKeys;
 use super::stored::RecordCache;
 use super::tag::{Tag, TagMap};
-use super::warm::{Verified, Warm};
+use super::warm::{Verified, Warm, WarmKey};
 use crate::key::{STAND_IN, verify_secret};
 use crate::record::KeyRecord;
 
@@ -30,6 +30,8 @@ pub(super) struct Job {
     pub(super) record: Option<KeyRecord>,
     pub(super) revision: u64,
     pub(super) at_ms: u64,
+    /// How long a verified key stays known.
+    pub(super) ttl_ms: u64,
 }
 
 /// The state that the threads share with the requests that wait for them.
@@ -57,6 +59,32 @@ impl HashQueue {
     /// Does one job and tells whoever waits for it. What was found is remembered before, so nobody
     /// who comes in between starts it again.
     pub(super) fn compute(&self, job: Job) {
+        let tag = job.tag;
+        let found = self.known(&job).unwrap_or_else(|| self.hashed(job));
+        for waiter in self.forget(tag) {
+            // Whoever left does not need to know.
+            let _ = waiter.send(found.clone());
+        }
+    }
+
+    /// What another job for the same key has found. A request may look for it before that job ends
+    /// and hand over its own after it.
+    fn known(&self, job: &Job) -> Option<HashedKey> {
+        let Job {
+            tag,
+            revision,
+            at_ms,
+            ttl_ms,
+            ..
+        } = *job;
+        match self.warm.look(tag, revision, at_ms, ttl_ms) {
+            WarmKey::Fresh(record) => Some(Some(record)),
+            _ => self.refused.has(tag, revision, at_ms).then_some(None),
+        }
+    }
+
+    /// Compares the secret with the hash, and remembers the result.
+    fn hashed(&self, job: Job) -> HashedKey {
         let hash = job.record.as_ref().map(|record| record.hash.as_str());
         let fits = self.fits(&job.secret, hash.unwrap_or(STAND_IN));
         let found = job.record.filter(|_| fits).map(Arc::new);
@@ -71,10 +99,7 @@ impl HashQueue {
             self.refused
                 .remember(job.tag, &job.id, job.from, job.revision, job.at_ms);
         }
-        for waiter in self.forget(job.tag) {
-            // Whoever left does not need to know.
-            let _ = waiter.send(found.clone());
-        }
+        found
     }
 
     /// The one place where bcrypt is computed, so that what is counted is what was done.
