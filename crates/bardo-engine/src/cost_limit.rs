@@ -3,7 +3,7 @@
 //! answer and one search, so each leg is checked once more, when its settings are known.
 
 use bardo_router::RoutedCandidate;
-use bardo_types::chat::{CacheTtl, MarkPlan};
+use bardo_types::chat::CacheTtl;
 use bardo_types::model::Price;
 use bardo_types::money::MicroUsd;
 use bardo_types::usage::Usage;
@@ -11,6 +11,8 @@ use bardo_types::usage::Usage;
 use crate::decision;
 use crate::error::EngineError;
 use crate::memory::Memory;
+use crate::price::write_lifetime;
+use crate::prompt_cache::LegCache;
 use crate::settings::{self, PlannedSettings, Subject};
 
 /// The shortest limit of output that leaves an answer a chance, in tokens.
@@ -33,10 +35,10 @@ impl From<EngineError> for CostLimitError {
     }
 }
 
-/// The prompt at its dearest: a mark of the gateway's may write all of it into the provider's cache.
-fn dearest_input(prompt: u64, marks: MarkPlan) -> Usage {
+/// The prompt at its dearest: marks may write all of it into the provider's cache.
+fn dearest_input(prompt: u64, kept: Option<CacheTtl>) -> Usage {
     let mut usage = Usage::default();
-    match marks.stable.max(marks.turns) {
+    match kept {
         None => usage.fresh_input = prompt,
         Some(CacheTtl::FiveMinutes) => usage.cache_write_5m = prompt,
         Some(CacheTtl::OneHour) => usage.cache_write_1h = prompt,
@@ -45,7 +47,8 @@ fn dearest_input(prompt: u64, marks: MarkPlan) -> Usage {
 }
 
 /// Plans the settings of a candidate within the caller's limit of the cost, which `price` and at
-/// most so many `searches` are compared with. `None` as price: the candidate is not billed.
+/// most so many `searches` are compared with. `cache` is what is decided of the prompt cache there.
+/// `None` as price: the candidate is not billed.
 ///
 /// # Errors
 /// When the profile rules the model out, or the limit does not pay for the prompt and a short
@@ -54,7 +57,7 @@ pub(crate) fn plan(
     subject: Subject<'_>,
     price: Option<&Price>,
     searches: u64,
-    marks: MarkPlan,
+    cache: Option<&LegCache>,
     memory: &Memory,
 ) -> Result<PlannedSettings, CostLimitError> {
     let planned = settings::plan(subject, memory)?;
@@ -77,7 +80,8 @@ pub(crate) fn plan(
     };
     let prompt = call.size().prompt.saturating_add(planned.added);
     let choices = call.size().choices;
-    let read = dearest_input(prompt, marks);
+    let kept = write_lifetime(call, subject.candidate, cache, memory);
+    let read = dearest_input(prompt, kept);
     let pays = |output: u64| {
         let usage = Usage {
             output: output.saturating_mul(choices),

@@ -7,7 +7,7 @@ use bardo_profile::{Applied, Wanted};
 use bardo_providers::Endpoint;
 use bardo_router::{Candidate, RoutedCandidate};
 use bardo_types::Degradation;
-use bardo_types::chat::{ChatRequest, MarkPlan};
+use bardo_types::chat::{CacheTtl, ChatRequest, MarkPlan};
 use bardo_types::model::{Dialect, Price};
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::{SecurityClass, TaskClass};
@@ -35,6 +35,9 @@ pub(crate) struct Leg {
     pub(crate) output_bound: Option<u64>,
     /// The price; `None` where the leg must not be billed.
     pub(crate) price: Option<Price>,
+    /// The lifetime for which the provider may be asked to keep the prompt, where the price does not
+    /// list all such writes.
+    pub(crate) unlisted_write: Option<CacheTtl>,
     /// The model is known to think about this request without showing it.
     pub(crate) reasons_unseen: bool,
     /// What is known and decided of the provider's prompt cache there; `None` where nothing is.
@@ -154,12 +157,24 @@ impl Leg {
             (None, _) => longest,
         };
         Some(hold::HoldCandidate {
-            price: self.price?.for_prompt(self.prompt_bound),
+            price: self.dearest_price()?,
             spread: rate(call.principal(), call.snapshot()),
             max_output: longest.saturating_mul(size.choices),
             context_window: Some(capabilities.context_tokens).filter(|&tokens| tokens > 0),
             unseen: self.reasons_unseen,
         })
+    }
+
+    /// The price of the prompt and of its answer, with the writes into the provider's cache that may
+    /// come and that the list does not have. They are charged in the same way.
+    fn dearest_price(&self) -> Option<Price> {
+        let mut price = self.price?.for_prompt(self.prompt_bound);
+        match self.unlisted_write {
+            None => {}
+            Some(CacheTtl::FiveMinutes) => price.cache_write_5m = price.cache_write_5m_or_more(),
+            Some(CacheTtl::OneHour) => price.cache_write_1h = price.cache_write_1h_or_more(),
+        }
+        Some(price)
     }
 
     /// The largest cost of the request here, without the spread; `None` where the price is unknown.

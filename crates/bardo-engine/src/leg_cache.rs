@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use bardo_cache::prefix::{Affinity, CacheRates, MarkDecision, PrefixId, Sighting, Stretch};
-use bardo_profile::{is_marked, placed};
+use bardo_profile::{longest_mark, placed};
 use bardo_providers::Endpoint;
 use bardo_router::Candidate;
 use bardo_types::chat::{CacheTtl, MarkPlan};
@@ -57,7 +57,7 @@ impl Engine {
         }
         let request = call.request_body().neutral(&self.memory)?;
         let prompt = PromptDigest::of(&prompts_of, hints, request);
-        let marks = (sets_marks && !is_marked(request))
+        let marks = (sets_marks && longest_mark(request).is_none())
             .then(|| {
                 let keeps = translated && may_be_kept(routed);
                 self.marks(call, candidate, endpoint, &prompt, keeps)

@@ -23,7 +23,7 @@ use crate::leg::Leg;
 use crate::limit::Limited;
 use crate::operation;
 use crate::prepare::Prepared;
-use crate::price;
+use crate::price::{self, write_lifetime};
 use crate::receipt_builder::Passed;
 use crate::received::Task;
 use crate::routed::Routed;
@@ -493,18 +493,21 @@ impl Engine {
         let planned = match call.task() {
             Task::Generate => {
                 let most = call.size().searches.max(u64::from(searches));
-                let marks = prompt_cache.as_ref().and_then(|cache| cache.known_plan());
-                let marks = marks.unwrap_or_default();
-                cost_limit::plan(subject, price.as_ref(), most, marks, &self.memory)?
+                let cache = prompt_cache.as_deref();
+                cost_limit::plan(subject, price.as_ref(), most, cache, &self.memory)?
             }
             Task::Embeddings | Task::CountTokens => PlannedSettings::untouched(call),
         };
+        let unlisted = price.is_some_and(|price| price.cache_write_1h.is_none());
+        let kept = (unlisted && call.task() == Task::Generate)
+            .then(|| write_lifetime(call, &candidate, prompt_cache.as_deref(), &self.memory));
         let capabilities = &candidate.entry.capabilities;
         let reasons_unseen = call.task() == Task::Generate
             && (reasons_unseen(capabilities, &call.top(), wanted.is_some())
                 || self.health.reasons_unseen(&endpoint.name, &candidate.entry));
         Ok(Leg {
             price,
+            unlisted_write: kept.flatten(),
             prompt_bound: call.size().prompt.saturating_add(planned.added),
             output_bound: planned.output,
             settings: planned.settings,

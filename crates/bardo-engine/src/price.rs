@@ -1,9 +1,14 @@
 //! What a backend's model costs a request, and what is added to it for its caller.
 
+use bardo_profile::longest_mark;
 use bardo_router::Candidate;
+use bardo_types::chat::{CacheTtl, MarkPlan};
 use bardo_types::model::Price;
 use bardo_types::money::{BasisPoints, MicroUsd};
 
+use crate::call::Call;
+use crate::memory::Memory;
+use crate::prompt_cache::LegCache;
 use crate::received::{Payer, Principal};
 use crate::snapshot::Snapshot;
 
@@ -27,4 +32,21 @@ pub(crate) fn of(snapshot: &Snapshot, candidate: &Candidate, searches: bool) -> 
         price.web_search.get_or_insert(USUAL_SEARCH_FEE);
     }
     Some(price)
+}
+
+/// The longest lifetime for which a candidate's provider may be asked to keep the prompt, by marks
+/// of the caller or of the gateway; `None`: there are no marks that it takes.
+pub(crate) fn write_lifetime(
+    call: &Call,
+    candidate: &Candidate,
+    cache: Option<&LegCache>,
+    memory: &Memory,
+) -> Option<CacheTtl> {
+    if !candidate.entry.capabilities.cache_marks {
+        return None;
+    }
+    let MarkPlan { stable, turns } = cache.and_then(LegCache::known_plan).unwrap_or_default();
+    let own = call.request_body().neutral(memory);
+    let own = own.and_then(|request| longest_mark(request));
+    stable.max(turns).max(own)
 }

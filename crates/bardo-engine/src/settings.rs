@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bardo_profile::{Applied, Model, Wanted, apply, is_marked};
+use bardo_profile::{Applied, Model, Wanted, apply, longest_mark};
 use bardo_providers::Endpoint;
 use bardo_router::{Candidate, RoutedCandidate};
 use bardo_types::Degradation;
@@ -175,7 +175,7 @@ impl<'a> Subject<'a> {
         request.is_ok_and(|request| {
             let mut copy = ChatRequest::clone(&request);
             self.set(&mut copy);
-            !is_marked(&request) && is_marked(&copy)
+            longest_mark(&request).is_none() && longest_mark(&copy).is_some()
         })
     }
 

@@ -13,7 +13,7 @@ mod sampling;
 mod shape;
 mod thinking;
 
-pub use caching::{is_marked, placed};
+pub use caching::{longest_mark, placed};
 
 use std::borrow::Cow;
 use std::fmt::Display;

@@ -17,7 +17,7 @@ mod schema;
 mod table;
 mod wanted;
 
-pub use apply::{Applied, Model, apply, is_marked, placed};
+pub use apply::{Applied, Model, apply, longest_mark, placed};
 pub use schedule::{CallPosition, Schedule, Temperature, reanneal};
 pub use schema::{AnswerLift, SchemaCheck, SchemaMode, repair_request};
 pub use table::{ProfileRow, ProfileTable, TableError, named_schema};

@@ -135,26 +135,72 @@ async fn a_relayed_request_whose_profile_wants_marks_gets_those_that_the_answer_
     assert!(!relayed.contains("cache_control"));
 }
 
+/// A request of an Anthropic caller with a long system prompt, and with its own mark.
+fn own_mark(mark: Option<Value>) -> Value {
+    let mut body = prompt(Dialect::Anthropic, MODEL, "One");
+    let rules = "Follow these rules closely. ".repeat(2_000);
+    body["system"] = json!([{ "type": "text", "text": rules }]);
+    if let Some(mark) = mark {
+        body["system"][0]["cache_control"] = mark;
+    }
+    body
+}
+
+/// The lowest limit of the cost that lets a request pass, in cents.
+async fn least_limit(price: Price, dialect: Dialect, body: &Value) -> f64 {
+    let bench = bench(price);
+    for cents in 1..200 {
+        let mut body = body.clone();
+        body["max_tokens"] = json!(300);
+        body["bardo"] = json!({ "max_cost_usd": f64::from(cents) / 100.0 });
+        if bench.ask(dialect, &body).await.is_ok() {
+            return f64::from(cents);
+        }
+    }
+    panic!("no limit is enough");
+}
+
 #[tokio::test]
 async fn a_limit_of_the_cost_counts_the_write_of_a_mark() {
-    let mut least = Vec::new();
-    for price in [PRICE, CACHED] {
-        let bench = bench(price);
-        let mut paid = None;
-        for cents in 1..100 {
-            let mut body = long("One");
-            body["max_tokens"] = json!(300);
-            body["bardo"] = json!({ "max_cost_usd": f64::from(cents) / 100.0 });
-            if bench.ask(Dialect::Chat, &body).await.is_ok() {
-                paid = Some(cents);
-                break;
-            }
-        }
-        least.push(paid.expect("one limit is enough"));
-    }
+    let bare = least_limit(PRICE, Dialect::Chat, &long("One")).await;
+    let marked = least_limit(CACHED, Dialect::Chat, &long("One")).await;
     // The prompt is nearly all of the cost, and its write costs a quarter more.
-    let share = f64::from(least[1]) / f64::from(least[0]);
-    assert!((1.1..1.35).contains(&share), "{least:?}");
+    assert!((1.1..1.35).contains(&(marked / bare)), "{bare} {marked}");
+}
+
+#[tokio::test]
+async fn a_limit_of_the_cost_counts_the_write_of_the_callers_own_mark() {
+    let of = async |mark| least_limit(CACHED, Dialect::Anthropic, &own_mark(mark)).await;
+    let bare = of(None).await;
+    let usual = of(Some(json!({ "type": "ephemeral" }))).await / bare;
+    let hour = of(Some(json!({ "type": "ephemeral", "ttl": "1h" }))).await / bare;
+    assert!((1.1..1.35).contains(&usual), "{usual}");
+    assert!((1.7..2.1).contains(&hour), "{hour}");
+}
+
+#[tokio::test]
+async fn a_hold_covers_a_write_without_a_listed_price() {
+    let mut held = Vec::new();
+    for mark in [
+        None,
+        Some(json!({ "type": "ephemeral" })),
+        Some(json!({ "type": "ephemeral", "ttl": "1h" })),
+    ] {
+        let purse = Purse::priced("1000", false, Some(PRICE)).await;
+        let mut body = own_mark(mark);
+        body["max_tokens"] = json!(1);
+        body["stream"] = json!(true);
+        let answer = purse.begin(Dialect::Anthropic, &body).await;
+        let answer = answer.expect("a head");
+        held.push(purse.holds().await[0].amount.get());
+        drop(answer);
+    }
+    let [bare, usual, hour] = held[..] else {
+        panic!("three holds");
+    };
+    // The answer of one token is next to nothing beside the prompt.
+    assert!(usual * 100 > bare * 124, "{held:?}");
+    assert!(hour * 100 > bare * 198, "{held:?}");
 }
 
 #[tokio::test]

@@ -12,41 +12,52 @@ use serde_json::json;
 use super::ProfileApplication;
 use crate::members::{Marks, Members};
 
-/// Whether a request marks something for the provider's cache. What is kept as it was written counts
-/// as marked where it names a mark anywhere.
+/// The longest lifetime of the marks that a request has for the provider's cache; `None`: it has no
+/// mark. What is kept as it was written counts as marked where it names a mark anywhere.
 #[must_use]
-pub fn is_marked(request: &ChatRequest) -> bool {
-    let tool = |tool: &Tool| match tool {
-        Tool::Function { cache, .. } => cache.is_some(),
-        Tool::Server { raw, .. } => names_mark(raw),
-        Tool::Custom { .. } => false,
-    };
-    request.cache.automatic.is_some()
-        || request.any_part(is_part_marked)
-        || request.tools.iter().any(tool)
+pub fn longest_mark(request: &ChatRequest) -> Option<CacheTtl> {
+    let tools = request.tools.iter().map(|tool| match tool {
+        Tool::Function { cache, .. } => lifetime(cache.as_ref()),
+        Tool::Server { raw, .. } => named_lifetime(raw),
+        Tool::Custom { .. } => None,
+    });
+    let whole = request.cache.automatic.as_ref().map(CacheTtl::of_mark);
+    let parts = request.messages.iter();
+    let parts = parts.map(|message| longest_in(&message.parts));
+    tools.chain(parts).fold(whole, Option::max)
 }
 
-fn is_part_marked(part: &Part) -> bool {
+fn longest_in(parts: &[Part]) -> Option<CacheTtl> {
+    parts.iter().filter_map(lifetime_in).max()
+}
+
+fn lifetime_in(part: &Part) -> Option<CacheTtl> {
     match part {
-        Part::Text(text) => text.cache.is_some(),
-        Part::Image(image) => image.cache.is_some(),
+        Part::Text(text) => lifetime(text.cache.as_ref()),
+        Part::Image(image) => lifetime(image.cache.as_ref()),
         Part::Document(document) => {
             let within = match &document.source {
-                DocumentSource::Parts(parts) => parts.iter().any(is_part_marked),
-                DocumentSource::Media(_) | DocumentSource::Text(_) => false,
+                DocumentSource::Parts(parts) => longest_in(parts),
+                DocumentSource::Media(_) | DocumentSource::Text(_) => None,
             };
-            document.cache.is_some() || within
+            lifetime(document.cache.as_ref()).max(within)
         }
-        Part::SearchResult(result) => result.cache.is_some(),
-        Part::ToolCall(call) => call.cache.is_some(),
-        Part::ToolResult(result) => result.cache.is_some(),
-        Part::Server(block) => names_mark(&block.raw),
-        Part::Audio(_) | Part::Reasoning(_) | Part::Refusal(_) => false,
+        Part::SearchResult(result) => lifetime(result.cache.as_ref()),
+        Part::ToolCall(call) => lifetime(call.cache.as_ref()),
+        Part::ToolResult(result) => lifetime(result.cache.as_ref()).max(longest_in(&result.parts)),
+        Part::Server(block) => named_lifetime(&block.raw),
+        Part::Audio(_) | Part::Reasoning(_) | Part::Refusal(_) => None,
     }
 }
 
-fn names_mark(raw: &RawJson) -> bool {
-    raw.as_str().contains("\"cache_control\"")
+fn lifetime(mark: Option<&CacheMark>) -> Option<CacheTtl> {
+    mark.map(|CacheMark(raw)| CacheTtl::of_mark(raw))
+}
+
+fn named_lifetime(raw: &RawJson) -> Option<CacheTtl> {
+    raw.as_str()
+        .contains("\"cache_control\"")
+        .then(|| CacheTtl::of_mark(raw))
 }
 
 /// The marks of a plan that a profile has a place for, in a request of a caller of the dialect
@@ -85,7 +96,7 @@ impl ProfileApplication<'_> {
     /// reach the model's minimum and a mark pays. Encoders mark by themselves for callers of dialects without marks;
     /// a caller of the Messages dialect that sets none gets them here.
     pub(super) fn mark(&mut self, wanted: Option<bool>) {
-        if wanted != Some(true) || !self.caps.cache_marks || is_marked(self.request) {
+        if wanted != Some(true) || !self.caps.cache_marks || longest_mark(self.request).is_some() {
             return;
         }
         match self.members.cache {

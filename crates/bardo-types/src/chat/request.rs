@@ -289,6 +289,19 @@ impl CacheTtl {
         }
     }
 
+    /// The lifetime of a mark as a caller wrote it, e.g. `{"type":"ephemeral","ttl":"1h"}`: an hour
+    /// also stands for the longer ones of other providers, and five minutes for all the rest.
+    #[must_use]
+    pub fn of_mark(mark: &RawJson) -> Self {
+        match ["\"1h\"", "\"12h\"", "\"24h\""]
+            .iter()
+            .any(|long| mark.as_str().contains(long))
+        {
+            true => Self::OneHour,
+            false => Self::FiveMinutes,
+        }
+    }
+
     /// A `cache_control` mark of this lifetime.
     #[must_use]
     pub fn mark(self) -> RawJson {
