@@ -95,7 +95,8 @@ pub(super) struct Atom {
     pub(super) capital: Option<bool>,
     /// Behind "the", "my" or "this".
     pub(super) definite: bool,
-    /// The determiner of its phrase: "my" for "our" too, "its", and "a" for "an"; "" for others and for none.
+    /// The determiner of its phrase: "my" for "our" too, "your", "its", "this" for
+    /// "these" too, "that" for "those" too, and "a" for "an"; "" for others and for none.
     pub(super) determiner: &'static str,
     /// Joined to the word before it by "and" or "or".
     pub(super) joined: Option<&'static str>,

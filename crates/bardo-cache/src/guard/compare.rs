@@ -6,6 +6,7 @@ mod persons;
 mod places;
 mod relations;
 mod voice;
+mod wording;
 
 use std::cmp::Ordering;
 
@@ -86,6 +87,7 @@ fn modals_agree(one: &SentenceFrame, other: &SentenceFrame) -> bool {
     let counts = |frame: &SentenceFrame, modal: &str| match frame.ask {
         Asking::HowMuch | Asking::HowMany => matches!(modal, "can" | "should"),
         Asking::What | Asking::Who | Asking::HowOften | Asking::HowLong => modal == "can",
+        Asking::How | Asking::When => modal == "should",
         Asking::Why => matches!(modal, "should" | "must"),
         _ => false,
     };
@@ -141,7 +143,11 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         let owned = || persons::owners((&first.frame, a), (&second.frame, b));
         let subject = first.frame.ask == Asking::YesNo && defined(a);
         let counted = first.frame.ask.is_decided() && !subject;
+        let all = || articles::pointed(a, b).filter(|_| first.frame.ask == Asking::YesNo);
+        let now = || tense::habit_differs((&first.frame, a), (&second.frame, b));
         let difference = form(a, b, counted)
+            .or_else(now)
+            .or_else(all)
             .or_else(|| articles::difference(a, b, defined(a) && tells))
             .or(complement)
             .or_else(owned)
@@ -149,6 +155,14 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
         if difference.is_some() {
             return difference;
         }
+    }
+    let atoms = pairs.iter().map(|&(a, b)| (&one[a], &other[b]));
+    if let Some(difference) = articles::exchanged(atoms) {
+        return Some(difference);
+    }
+    let written = wording::difference(first, second, &pairs);
+    if written.is_some() {
+        return written;
     }
     if let Some(difference) = joints(one, other, &pairs) {
         return Some(difference);

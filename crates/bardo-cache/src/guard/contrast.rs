@@ -16,27 +16,44 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("the last", "last"),
     ("the next", "next"),
     // Who is able to upload may not be allowed to. "Can" is either.
+    // "A number of users" are several, and "the number of users" is how many.
+    ("a number", "the number"),
     ("able", "allowed"),
+    // It is possible to cheat, and not allowed.
+    ("possible", "allowed"),
+    // A landlord can hear what he is not allowed to.
+    ("can", "others allowed"),
+    ("possible", "others allowed"),
+    ("able", "others allowed"),
 ];
 
 /// The short words of a text that exclude others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Contrasts(Vec<&'static str>);
+pub(super) struct Contrasts {
+    said: Vec<&'static str>,
+    /// The text asks about a word and not about what it says: "what rhymes with big".
+    pub(super) mentions: bool,
+}
 
 impl Contrasts {
     /// Reads the words as they were written, before a rewrite leaves them out.
     pub(super) fn of(tokens: &[Token]) -> Self {
-        Self(
-            (0..tokens.len())
+        let words = || tokens.iter().filter(|token| token.kind == TokenKind::Word);
+        let mentions = words().any(|token| TABLES.mentions.contains(&TABLES.base(&token.text)));
+        // "What does the word mean" asks what it says.
+        let means = words().any(|token| TABLES.base(&token.text) == "mean");
+        Self {
+            said: (0..tokens.len())
                 .filter_map(|at| said(tokens, at))
                 .collect(),
-        )
+            mentions: mentions && !means,
+        }
     }
 
     /// The first word that only one text has, where only the other one has its opposite.
     pub(super) fn difference(&self, other: &Self) -> Option<Mismatch> {
         let only = |one: &Self, word: &str, opposite: &str| {
-            one.0.contains(&word) && !one.0.contains(&opposite)
+            one.said.contains(&word) && !one.said.contains(&opposite)
         };
         let apart = |a: &str, b: &str| only(self, a, b) && only(other, b, a);
         let changed = |one: &str, other: &str| Mismatch::Changed {
@@ -44,6 +61,18 @@ impl Contrasts {
             one: one.to_owned(),
             other: other.to_owned(),
         };
+        let points = |one: &Self| -> Vec<&str> {
+            let words = one.said.iter().copied();
+            words
+                .filter(|word| matches!(*word, "this" | "that"))
+                .collect()
+        };
+        // "Is this bag bigger than that one" is not "is that bag bigger than this one".
+        let (one, two) = (points(self), points(other));
+        let both = one.contains(&"this") && one.contains(&"that") && one.len() == two.len();
+        if both && one != two {
+            return Some(changed(&one.join(" … "), &two.join(" … ")));
+        }
         EXCLUDED.iter().find_map(|&(a, b)| {
             let mirrored = || apart(b, a).then(|| changed(b, a));
             apart(a, b).then(|| changed(a, b)).or_else(mirrored)
@@ -67,10 +96,34 @@ fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
         "not" => "not",
         word if word.ends_with("n't") => "not",
         "last" | "next" | "past" if measures(tokens, at) => period(tokens, at),
+        "number" if at > 0 && tokens[at - 1].is_word("a") => "a number",
+        "number" if at > 0 && tokens[at - 1].is_word("the") => "the number",
         "able" => "able",
+        "possible" => "possible",
+        "can" => "can",
+        "allowed" | "permitted" if is_of_others(tokens, at) => "others allowed",
         "allowed" | "permitted" => "allowed",
         _ => return None,
     })
+}
+
+/// Whether the question is what somebody else may do of what not all are able to do: "is my landlord allowed
+/// to hear me".
+fn is_of_others(tokens: &[Token], at: usize) -> bool {
+    let asks = tokens
+        .first()
+        .is_some_and(|first| first.is_word("is") || first.is_word("are"));
+    let anyone = tokens.get(1).is_some_and(|who| {
+        matches!(
+            who.text.as_str(),
+            "it" | "i" | "you" | "we" | "one" | "there"
+        )
+    });
+    let able = tokens
+        .get(at + 2)
+        .is_some_and(|verb| TABLES.abilities.contains(verb.text.as_str()));
+    let to = tokens.get(at + 1).is_some_and(|next| next.is_word("to"));
+    asks && !anyone && at > 1 && to && able
 }
 
 /// Whether a week, month, quarter or year stands behind a word.

@@ -72,6 +72,8 @@ pub(super) struct SentenceFrame {
     pub(super) modals: Vec<&'static str>,
     pub(super) past: bool,
     pub(super) present: bool,
+    /// "Have" with a participle: "how long have you worked here".
+    pub(super) perfect: bool,
     /// Whether the first auxiliary, at the start or behind the question word, tells the past: "did" in "why
     /// did you delete what is in it".
     pub(super) opens_past: Option<bool>,
@@ -140,7 +142,9 @@ pub(super) fn read(tokens: Vec<Token>) -> (SentenceFrame, Vec<Token>) {
         frame.auxiliary(word);
         frame.opens_past = frame.opens_past.or_else(|| opens_past(&tokens, at));
         frame.tells |= is_be(word) && begins(&tokens, at);
-        frame.past |= super::tense::is_perfect(&tokens, at);
+        let perfect = super::tense::is_perfect(&tokens, at);
+        frame.perfect |= perfect;
+        frame.past |= perfect;
         frame.person(word);
         frame.done_to |= is_object(&tokens, at);
         frame.at_me |= person::is_behind_preposition(&tokens, at);

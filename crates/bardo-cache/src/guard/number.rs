@@ -194,6 +194,10 @@ pub(super) fn scaled(digits: &str, zeros: usize) -> String {
         .filter(|c| c.is_ascii_digit() || *c == '.')
         .collect();
     let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
+    // "1.000 euros" are a thousand for many who write so, and one for others.
+    if zeros == 0 && fraction == "000" && (1..=3).contains(&whole.len()) {
+        return plain;
+    }
     let mut whole = whole.to_owned();
     let mut fraction = fraction.trim_end_matches('0').to_owned();
     for _ in 0..zeros {

@@ -121,6 +121,20 @@ pub(super) struct Tables {
     pub(super) price_moves: HashSet<String>,
     /// Verbs that say the same of a place and of who acts there: "is X supported in Python".
     pub(super) hosted: HashSet<String>,
+    /// Verbs of what somebody may be able to do and not allowed to.
+    pub(super) abilities: HashSet<&'static str>,
+    /// Words that ask about a word itself: "what rhymes with big".
+    pub(super) mentions: HashSet<String>,
+    /// Words of which the one before them is a name: "the exit command".
+    pub(super) named: HashSet<String>,
+    /// Places from which one removes what is still there: a photo from an album.
+    pub(super) linked: HashSet<String>,
+    /// What is reduced and not lowered, or the other way round: a fraction, a flag.
+    pub(super) shapes: HashSet<String>,
+    /// Verbs of what owners do to things of theirs: "can my order be cancelled".
+    pub(super) own: HashSet<String>,
+    /// Verbs of what anyone does to things that are nobody's: "can soup be frozen".
+    pub(super) done: HashSet<String>,
     /// What a program lets its user set: "where do I change my password".
     pub(super) settings: HashSet<String>,
     /// What is done to a setting.

@@ -2,6 +2,7 @@
 
 use super::atoms::Atom;
 use super::frame::{Asking, SentenceFrame};
+use super::mismatch::Mismatch;
 use super::scan::{Token, TokenKind};
 use super::stems;
 use super::tables::TABLES;
@@ -48,6 +49,10 @@ fn is_participle(word: &str) -> bool {
 
 /// Whether one frame tells the past and the other does not.
 pub(super) fn differs(one: &SentenceFrame, other: &SentenceFrame) -> bool {
+    // "How long have you worked here" goes on, and "how long did you work here" is over.
+    if one.ask == Asking::HowLong && one.perfect != other.perfect {
+        return true;
+    }
     let past = |frame: &SentenceFrame| frame.past && !frame.present;
     let present = |frame: &SentenceFrame| frame.present && !frame.past;
     // "Tell me the policy" has no tense and asks for what is; "should I have paid" is not "should I
@@ -130,6 +135,30 @@ pub(super) fn clause_differs(a: &Atom, b: &Atom, other: &SentenceFrame) -> bool 
 /// "Is updating" and "is being updated" go on, "is updated" and "is open" do not.
 pub(super) fn goes_on(a: &Atom, b: &Atom) -> bool {
     a.progressive && !b.progressive && b.after_be
+}
+
+/// What somebody usually does against what is done now: "does he smoke" and "is he smoking", "does it rain
+/// in Seattle" and "is it raining in Seattle".
+pub(super) fn habit_differs(
+    one: (&SentenceFrame, &Atom),
+    other: (&SentenceFrame, &Atom),
+) -> Option<Mismatch> {
+    let third = |frame: &SentenceFrame| {
+        frame.ask == Asking::YesNo
+            && matches!(frame.subject.as_deref(), Some("he" | "she" | "it" | "they"))
+    };
+    let now = |(frame, atom): (&SentenceFrame, &Atom)| {
+        frame.tells && atom.shown.ends_with("ing") && !TABLES.fixed.contains(&*atom.shown)
+    };
+    let usual =
+        |(frame, atom): (&SentenceFrame, &Atom)| !frame.tells && !atom.shown.ends_with("ing");
+    let (a, b) = (one.1, other.1);
+    let differs = now(one) && usual(other) || usual(one) && now(other);
+    (differs && third(one.0) && third(other.0)).then(|| Mismatch::Changed {
+        class: "form",
+        one: a.shown.clone(),
+        other: b.shown.clone(),
+    })
 }
 
 /// One certain thing against several: "the dog" against "dogs", "a row" against "the rows". "A dog"

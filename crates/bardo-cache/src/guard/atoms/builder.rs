@@ -181,7 +181,11 @@ impl Builder {
         self.definite = TABLES.definite.contains(word) && !relative;
         self.determiner = match word {
             "my" | "our" => "my",
+            "your" => "your",
             "its" => "its",
+            "this" | "these" => "this",
+            "that" if !relative => "that",
+            "those" => "that",
             "a" | "an" => "a",
             _ => "",
         };

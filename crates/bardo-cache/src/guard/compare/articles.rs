@@ -11,18 +11,55 @@ pub(super) fn difference(a: &Atom, b: &Atom, is_subject: bool) -> Option<Mismatc
     if let Some((class, one, other)) = capitals(a, b) {
         return Some(Mismatch::Changed { class, one, other });
     }
-    let known = |atom: &Atom| {
-        if atom.definite {
-            "the"
-        } else {
-            atom.determiner
+    (a.definite != b.definite && article_counts(a, b, is_subject)).then(|| named(a, b))
+}
+
+/// Two words of which each text names another one as the certain or the own one: "does this charger come
+/// with a laptop" and "does a charger come with this laptop".
+pub(super) fn exchanged<'a>(pairs: impl Iterator<Item = (&'a Atom, &'a Atom)>) -> Option<Mismatch> {
+    let mut certain = [None; 2];
+    let mut own = [None; 2];
+    for (a, b) in pairs {
+        for (side, (one, other)) in [(a, b), (b, a)].into_iter().enumerate() {
+            if one.definite && other.determiner == "a" {
+                certain[side].get_or_insert((a, b));
+            }
+            if one.determiner == "my" && other.definite && other.determiner != "my" {
+                own[side].get_or_insert((a, b));
+            }
         }
+    }
+    let [Some((a, b)), Some(_)] = [certain, own]
+        .into_iter()
+        .find(|sides| sides.iter().all(Option::is_some))?
+    else {
+        return None;
     };
-    (a.definite != b.definite && article_counts(a, b, is_subject)).then(|| Mismatch::Changed {
+    Some(named(a, b))
+}
+
+/// Things that are pointed at in one text, and all of them in the other: "are these drugs safe" and "are
+/// drugs safe".
+pub(super) fn pointed(a: &Atom, b: &Atom) -> Option<Mismatch> {
+    let points = |atom: &Atom| atom.plural && matches!(atom.determiner, "this" | "that");
+    let all = |atom: &Atom| atom.plural && !atom.definite && atom.determiner.is_empty();
+    (points(a) && all(b) || all(a) && points(b)).then(|| named(a, b))
+}
+
+/// Says that a word stands behind another determiner in each text.
+fn named(a: &Atom, b: &Atom) -> Mismatch {
+    let written = |atom: &Atom| {
+        let determiner = match atom.determiner {
+            "" if atom.definite => "the",
+            determiner => determiner,
+        };
+        format!("{determiner} {}", atom.shown).trim().to_owned()
+    };
+    Mismatch::Changed {
         class: "word",
-        one: format!("{} {}", known(a), a.shown).trim().to_owned(),
-        other: format!("{} {}", known(b), b.shown).trim().to_owned(),
-    })
+        one: written(a),
+        other: written(b),
+    }
 }
 
 /// A name in one text, and in the other the word that it is too: "Rust" and "rust", "the population of
@@ -58,7 +95,7 @@ fn capitals(a: &Atom, b: &Atom) -> Option<(&'static str, String, String)> {
 
 /// Whether "the" makes another question of a word.
 fn article_counts(a: &Atom, b: &Atom, is_subject: bool) -> bool {
-    let the = |atom: &Atom| atom.definite && atom.determiner.is_empty();
+    let the = |atom: &Atom| atom.definite && matches!(atom.determiner, "" | "this" | "that");
     let indefinite = a.determiner == "a" || b.determiner == "a";
     let inside = |atom: &Atom| {
         // "I am going to prison": "going to" is read as "will".

@@ -18,10 +18,21 @@ pub(super) fn owners(
     let determiners = (one.1.determiner, other.1.determiner);
     // "Who covers my loss" is not "who covers its loss", whatever else is mine.
     let of_it = matches!(determiners, ("my", "its") | ("its", "my"));
+    // "Your card" is not "a card", whoever uses it.
+    let yours = matches!(determiners, ("your", "a") | ("a", "your"));
     let any = matches!(determiners, ("my", "a") | ("a", "my"));
-    (of_it || any && nobody(one.0) && nobody(other.0)).then(|| Mismatch::Person {
-        one: one.1.determiner.to_owned(),
-        other: other.1.determiner.to_owned(),
+    // "What is my blood type" is not "what is blood type".
+    let defines = |frame: &SentenceFrame| frame.ask == Asking::What && frame.tells;
+    let bare = |one: &Atom, other: &Atom| {
+        one.determiner == "my" && other.determiner.is_empty() && !other.definite
+    };
+    let bare = bare(one.1, other.1) || bare(other.1, one.1);
+    let defined = bare && defines(one.0) && defines(other.0);
+    (of_it || yours || defined || any && nobody(one.0) && nobody(other.0)).then(|| {
+        Mismatch::Person {
+            one: one.1.determiner.to_owned(),
+            other: other.1.determiner.to_owned(),
+        }
     })
 }
 

@@ -87,7 +87,11 @@ fn turned(first: &Signature, second: &Signature, a: &Atom, b: &Atom) -> Option<T
     }
     let manner = |word: &&str| !TABLES.movable.contains(*word);
     let unsaid = !subject.iter().any(manner);
-    let needed = verb.key == "require" || !is_by_others(active, passive);
+    let usual = match active.frame.persons[..] {
+        ["you"] => is_by_you(active, verb),
+        _ => is_usual(passive, verb),
+    };
+    let needed = verb.key == "require" || usual && !is_by_others(active, passive);
     (unsaid && needed && is_of_anyone(active, passive)).then_some(Turn::WithoutAgent)
 }
 
@@ -138,6 +142,27 @@ fn agent(
         agent = in_role(&passive.atoms, role);
     }
     (role, agent)
+}
+
+/// Whether the one who asks is the one who usually does it: "can soup be frozen", but not "can my claim be
+/// denied" and "can a tenant be evicted". What will be done is done by others.
+fn is_usual(passive: &Signature, verb: &Atom) -> bool {
+    let mine = passive.frame.owners.contains(&"my");
+    let foretold = passive.frame.modals.contains(&"will");
+    let own = TABLES.own.contains(&verb.key) && !foretold;
+    match passive.frame.ask {
+        Asking::How if !mine => true,
+        _ if mine => own,
+        _ => own || TABLES.done.contains(&verb.key) && !foretold,
+    }
+}
+
+/// Whether what "you" do is done: "will you ship my order" and "will my order be shipped". But "do you sell
+/// shares" asks what you usually do, and "are the shares sold" how they are now.
+fn is_by_you(active: &Signature, verb: &Atom) -> bool {
+    let frame = &active.frame;
+    let usually = frame.ask == Asking::YesNo && frame.modals.is_empty() && !frame.past;
+    !usually || TABLES.hosted.contains(&verb.key)
 }
 
 /// Whether the passive voice tells what is done to "my" thing, or what was done, and the active voice what

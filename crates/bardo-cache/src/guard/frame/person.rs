@@ -225,7 +225,16 @@ fn is_behind_verb(tokens: &[Token], at: usize) -> bool {
         && !TABLES.conjunctions.contains(word)
         && !matches!(
             word,
-            "when" | "and" | "or" | "what" | "happenif" | "not" | "how" | "why" | "where"
+            "when"
+                | "and"
+                | "or"
+                | "what"
+                | "happenif"
+                | "happenedif"
+                | "not"
+                | "how"
+                | "why"
+                | "where"
         )
 }
 

@@ -85,7 +85,10 @@ pub(super) fn if_gets_done_to_if_is_done(mut tokens: Vec<Token>) -> Vec<Token> {
         tokens[got] = Token::word("was");
     }
     for at in 0..tokens.len() {
-        if !is_word(tokens.get(at), &["if", "when", "happenif", "unless"]) {
+        if !is_word(
+            tokens.get(at),
+            &["if", "when", "happenif", "happenedif", "unless"],
+        ) {
             continue;
         }
         let get = place_before_break(

@@ -62,7 +62,8 @@ pub(super) fn out_of_to_remove_from(mut tokens: Vec<Token>) -> Vec<Token> {
     let off = out.is_some_and(|out| tokens[out].is_word("off"));
     if let Some(out) = out
         && is_named(&tokens[get + 1..out])
-        && !is_word(tokens.get(get + 1), &["the", "more", "most"])
+        && (off || tokens[get].is_word("take") || is_word(tokens.get(out - 1), &STAINS))
+        && !is_word(tokens.get(get + 1), &["more", "most"])
         && !is_word(
             tokens.get(out + 2 - usize::from(off)),
             &["it", "this", "that", "work"],
@@ -74,6 +75,40 @@ pub(super) fn out_of_to_remove_from(mut tokens: Vec<Token>) -> Vec<Token> {
     }
     tokens
 }
+
+/// Things that are in another one by accident. Gum in a packet, juice in a lemon and a value in a map are not.
+const STAINS: [&str; 30] = [
+    "stain",
+    "stains",
+    "smell",
+    "smells",
+    "odor",
+    "odour",
+    "ink",
+    "blood",
+    "wax",
+    "grease",
+    "dirt",
+    "mud",
+    "mold",
+    "mould",
+    "rust",
+    "paint",
+    "dust",
+    "hair",
+    "hairs",
+    "sand",
+    "wrinkles",
+    "scratches",
+    "dents",
+    "splinter",
+    "tick",
+    "sticker",
+    "stickers",
+    "glue",
+    "limescale",
+    "wine",
+];
 
 /// "Which language do people in Brazil speak" is "which language is spoken in Brazil".
 pub(super) fn people_speak_to_is_spoken(mut tokens: Vec<Token>) -> Vec<Token> {

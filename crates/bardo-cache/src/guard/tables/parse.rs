@@ -91,6 +91,12 @@ impl Tables {
         tables.occurs = tables.keys("occurs");
         tables.price_moves = tables.keys("price_moves");
         tables.hosted = tables.keys("hosted");
+        tables.mentions = tables.keys("mentions");
+        tables.named = tables.keys("named");
+        tables.linked = tables.keys("linked");
+        tables.shapes = tables.keys("shapes");
+        tables.own = tables.keys("own");
+        tables.done = tables.keys("done");
         tables.settings = tables.keys("settings");
         tables.sets = tables.keys("sets");
         for (words, beside) in lines(CONTEXTS, "@") {
@@ -199,6 +205,7 @@ impl Tables {
                     "gotten" => &mut self.gotten,
                     "services" => &mut self.services,
                     "resources" => &mut self.resources,
+                    "abilities" => &mut self.abilities,
                     _ => return,
                 };
                 set.extend(all.by_ref());
