@@ -9,6 +9,7 @@ mod standard_names;
 pub(crate) mod units;
 mod urls;
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -131,6 +132,37 @@ pub(crate) fn load_store(
     flag: Option<&Path>,
     environment: &[(String, String)],
 ) -> Result<StoreConfig, ConfigError> {
+    let (mut settings, file) = unresolved(flag, environment)?;
+    let mut section = settings["store"].take();
+    let problems = layers::resolve_secrets(&mut section, "store", environment);
+    let refuse = |reason: &str| {
+        located(file.as_deref(), reason).of_found(file.as_deref(), flag, environment)
+    };
+    layers::refuse_all(&problems).map_err(|reason| refuse(&reason))?;
+    serde_path_to_error::deserialize(&section).map_err(|error| {
+        let path = format!("store.{}", error.path());
+        refuse(&layers::explain(&path, &error.into_inner().to_string()))
+    })
+}
+
+/// The setting `server.listen` alone, for verbs that ask a running server: they need no provider's
+/// key.
+pub(crate) fn listener(
+    flag: Option<&Path>,
+    environment: &[(String, String)],
+) -> Result<SocketAddr, ConfigError> {
+    let (mut settings, file) = unresolved(flag, environment)?;
+    serde_json::from_value(settings["server"]["listen"].take()).map_err(|error| {
+        let reason = layers::explain("server.listen", &error.to_string());
+        located(file.as_deref(), &reason).of_found(file.as_deref(), flag, environment)
+    })
+}
+
+/// The settings as they are written, for verbs that need few of them, and the file among them.
+fn unresolved(
+    flag: Option<&Path>,
+    environment: &[(String, String)],
+) -> Result<(Value, Option<PathBuf>), ConfigError> {
     let file = find(flag, environment)?;
     let mut layers = Layers::default();
     layers.push(Layer::new(
@@ -141,16 +173,7 @@ pub(crate) fn load_store(
         layers.push(Layer::new(path.display().to_string(), read(path)?));
     }
     layers.push(Layer::new("environment", layers::overrides(environment)));
-    let mut section = layers.merged()["store"].take();
-    let problems = layers::resolve_secrets(&mut section, "store", environment);
-    let refuse = |reason: &str| {
-        located(file.as_deref(), reason).of_found(file.as_deref(), flag, environment)
-    };
-    layers::refuse_all(&problems).map_err(|reason| refuse(&reason))?;
-    serde_path_to_error::deserialize(&section).map_err(|error| {
-        let path = format!("store.{}", error.path());
-        refuse(&layers::explain(&path, &error.into_inner().to_string()))
-    })
+    Ok((layers.merged(), file))
 }
 
 /// The configuration for notices alone: references that cannot be resolved here stay as they are.

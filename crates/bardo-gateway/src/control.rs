@@ -1,5 +1,5 @@
-//! How one process has a server bring the store up to date, or asks for its stored answers: a socket
-//! in the data folder.
+//! How one process has a server bring the store up to date, or asks for its stored answers or its
+//! address: a socket in the data folder.
 //!
 //! A server would notice by itself within a moment what another process changed, and carry over what
 //! it acknowledged. A revoked key is refused when `keys revoke` returns, and `balance show`
@@ -7,6 +7,7 @@
 //! something, and wait for the answer.
 
 use std::io::{Read as _, Write as _};
+use std::net::SocketAddr;
 use std::os::unix::net::UnixStream as StdStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::refresh;
 const FILE: &str = "control.sock";
 const REQUEST: &[u8] = b"refresh\n";
 const LISTS: &[u8] = b"lists\n";
+const ADDRESS: &[u8] = b"address\n";
 /// The begin of a question about stored answers; an order as JSON follows, on one line.
 const CACHE: &str = "cache ";
 /// The longest line, in bytes.
@@ -45,6 +47,11 @@ pub(crate) fn refresh_lists(folder: &Path) -> bool {
     order(folder, LISTS)
 }
 
+/// The address where a server that uses this folder takes requests; `None` where none answers.
+pub(crate) fn address(folder: &Path) -> Option<SocketAddr> {
+    ask(folder, ADDRESS)?.trim().parse().ok()
+}
+
 /// Sends a line to the server of a folder, and waits for its `ok`.
 fn order(folder: &Path, line: &[u8]) -> bool {
     let Ok(mut stream) = StdStream::connect(folder.join(FILE)) else {
@@ -58,15 +65,19 @@ fn order(folder: &Path, line: &[u8]) -> bool {
 
 /// Asks a server that uses this folder about its stored answers; `None` where none answers.
 pub(crate) fn ask_cache(folder: &Path, order: &Value) -> Option<Value> {
+    let answer = ask(folder, format!("{CACHE}{order}\n").as_bytes())?;
+    serde_json::from_str(&answer).ok()
+}
+
+/// Sends a line to the server of a folder, and reads its answer.
+fn ask(folder: &Path, line: &[u8]) -> Option<String> {
     let mut stream = StdStream::connect(folder.join(FILE)).ok()?;
     let _ = stream.set_read_timeout(Some(PATIENCE));
     let _ = stream.set_write_timeout(Some(PATIENCE));
-    stream
-        .write_all(format!("{CACHE}{order}\n").as_bytes())
-        .ok()?;
+    stream.write_all(line).ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
-    serde_json::from_str(&answer).ok()
+    Some(answer)
 }
 
 /// Has the store that was opened beside a server say all that was acknowledged. A server that is
@@ -102,18 +113,19 @@ impl Control {
         })
     }
 
-    /// Answers for as long as the process runs.
+    /// Answers for as long as the process runs. `listen` is where it takes requests.
     pub(crate) async fn serve(
         self,
         store: Option<Arc<SqliteStore>>,
         engine: Arc<Engine>,
         operator: Operator,
+        listen: SocketAddr,
     ) {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
                     let (engine, operator) = (Arc::clone(&engine), operator.clone());
-                    tokio::spawn(answer(stream, store.clone(), engine, operator));
+                    tokio::spawn(answer(stream, store.clone(), engine, operator, listen));
                 }
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
@@ -132,6 +144,7 @@ async fn answer(
     store: Option<Arc<SqliteStore>>,
     engine: Arc<Engine>,
     operator: Operator,
+    listen: SocketAddr,
 ) {
     let mut stream = BufReader::new(stream);
     let mut line = Vec::new();
@@ -143,6 +156,11 @@ async fn answer(
     if let Some(order) = line.strip_prefix(CACHE.as_bytes()) {
         let answer = of_cache(&engine, &operator, order).await.to_string();
         let _ = stream.get_mut().write_all(answer.as_bytes()).await;
+    } else if line == ADDRESS {
+        let _ = stream
+            .get_mut()
+            .write_all(listen.to_string().as_bytes())
+            .await;
     } else if line == LISTS {
         refresh::ask_for_lists();
         let _ = stream.get_mut().write_all(b"ok\n").await;

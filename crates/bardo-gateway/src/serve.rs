@@ -165,7 +165,7 @@ fn serve(
     let pumps = Pumps::start(&running.edge, &running.transport, runtime.handle());
     let patience = runtime.block_on(async {
         let (config, transport) = (&loaded.config, &running.transport);
-        upkeep::start(&stores, &engine, folder.path(), config, transport)?;
+        upkeep::start(&stores, &engine, folder.path(), config, transport, listen)?;
         let admin = tokio::net::TcpListener::from_std(admin).map_err(|error| error.to_string())?;
         let (edge, server) = (&running.edge, &loaded.config.server);
         let ops = Ops::new(edge, &running.status, stores.operator(), server, console);

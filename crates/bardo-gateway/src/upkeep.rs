@@ -1,6 +1,7 @@
 //! Regular work on the store: release expired holds, delete old receipts, notice changes of other
 //! processes.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -33,7 +34,8 @@ const PRUNE: Duration = Duration::from_secs(3_600);
 /// How long a claim outlives its expired payment.
 const KEEP_CLAIMS: Duration = Duration::from_secs(7 * 86_400);
 
-/// Looks after the stores, and watches for alerts, for as long as the process runs.
+/// Looks after the stores, and watches for alerts, for as long as the process runs. `listen` is
+/// where it takes requests.
 ///
 /// # Errors
 /// What is wrong with the settings of alerts.
@@ -43,6 +45,7 @@ pub(crate) fn start(
     folder: &Path,
     config: &Config,
     transport: &Transport,
+    listen: SocketAddr,
 ) -> Result<(), String> {
     let keep_receipts = config.store.keep_receipts.0;
     let evidence = EvidenceFile::restore(engine.cache(), folder);
@@ -58,7 +61,7 @@ pub(crate) fn start(
     match Control::bind(folder) {
         Ok(control) => {
             let (store, engine) = (stores.sqlite.clone(), Arc::clone(engine));
-            tokio::spawn(control.serve(store, engine, stores.operator()));
+            tokio::spawn(control.serve(store, engine, stores.operator(), listen));
         }
         // Changes of other processes are then noticed a moment later.
         Err(error) => tracing::debug!(%error, "no control socket"),

@@ -1,5 +1,6 @@
 //! `cache`: the stored answers of a running server.
 
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use bardo_cache::scope::Scope;
@@ -7,10 +8,10 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::route::{self, DryRun};
-use super::{CliFailure, Common, say};
+use super::{CliFailure, Common, environment, say};
 use crate::caches::{FlushOrder, InvalidateOrder, prompt_cache_words, stats_words};
-use crate::control;
 use crate::stores::data_folder;
+use crate::{config, control};
 
 #[derive(Subcommand)]
 pub(super) enum CacheVerb {
@@ -101,9 +102,10 @@ pub(super) struct CacheExplainArgs {
     /// File with a request body in any dialect; `-` reads standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Address of the running server.
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8402")]
-    url: String,
+    /// Address of the running server [default: that of the server on the data folder, or
+    /// `server.listen` of the configuration].
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
     /// API key for that server [default: the variable BARDO_KEY or BARDO_API_KEY].
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
@@ -113,8 +115,12 @@ pub(super) fn run(verb: CacheVerb) -> Result<(), CliFailure> {
     let (common, order) = match verb {
         CacheVerb::Explain(args) => {
             let body = route::read(&args.file)?;
+            let url = match args.url {
+                Some(url) => url,
+                None => format!("http://{}", listener(&args.common)?),
+            };
             let asked = DryRun {
-                url: &args.url,
+                url: &url,
                 path: "cache/explain",
                 key: args.key.as_deref(),
                 json: args.common.json,
@@ -174,6 +180,25 @@ pub(super) fn run(verb: CacheVerb) -> Result<(), CliFailure> {
         false => words(&answer).iter().for_each(say),
     }
     Ok(())
+}
+
+/// The address of the server that the options mean, for a client on the same machine. A
+/// configuration that is named without a data folder says it; else a server on the data folder does.
+fn listener(common: &Common) -> Result<SocketAddr, CliFailure> {
+    let is_by_folder = common.data_dir.is_some() || common.config.is_none();
+    let folder = data_folder(common.data_dir.as_deref()).ok();
+    let running = folder.filter(|_| is_by_folder);
+    let mut address = match running.and_then(|folder| control::address(&folder)) {
+        Some(address) => address,
+        None => config::listener(common.config.as_deref(), &environment())?,
+    };
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    Ok(address)
 }
 
 /// The error of a flush that names nothing: all options that name something, as the help has them.

@@ -494,3 +494,32 @@ fn requests_that_never_have_a_stored_answer_are_not_counted_as_bypassed() {
     assert_eq!(refused.status(), 412, "{}", refused.text());
     assert!(refused.text().contains("endpoint"), "{}", refused.text());
 }
+
+/// An explanation by the verb with options of its own.
+fn explained(gateway: &Gateway, body: &Value, options: &[&str]) -> std::process::Output {
+    let file = gateway.folder.write("request.json", &body.to_string());
+    let mut command = command(&gateway.folder);
+    let command = command.args(["cache", "explain", "--json"]).args(options);
+    command.arg(file).output().expect("the binary runs")
+}
+
+#[test]
+fn an_explanation_comes_from_the_server_of_the_configuration_or_of_the_data_folder() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    let body = Caller::Chat.request("gpt-5.5", "Hello", false);
+    let settings = json!({ "server": { "listen": gateway.address.to_string() } });
+    let file = gateway.folder.write("other.yaml", &settings.to_string());
+    let file = file.to_str().expect("text");
+    let data = gateway.folder.0.join(".bardo");
+    let data = data.to_str().expect("text");
+    for options in [&[][..], &["--config", file], &["--data-dir", data]] {
+        let done = explained(&gateway, &body, options);
+        let error = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{options:?}: {error}");
+        let told: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+        assert_eq!(told["hash"]["result"], "not_asked", "{options:?}: {told}");
+    }
+    let nobody = explained(&gateway, &body, &["--url", "http://127.0.0.1:1"]);
+    assert!(!nobody.status.success());
+}
