@@ -7,6 +7,7 @@ use bardo_cache::policy::{Never, server_side_member};
 use bardo_cache::semantic::AuditReport;
 use bardo_router::Router;
 use bardo_types::privacy::SecurityClass;
+use bardo_wire::codec::BadRequest;
 
 use crate::answer_cache::{CacheSkip, NO_NEWS};
 use crate::cache_slot::CacheSlot;
@@ -76,7 +77,7 @@ impl Engine {
     /// charged.
     ///
     /// # Errors
-    /// When the body is malformed.
+    /// When the body is malformed, no backend has the model, or the model has no answers to store.
     pub fn explain_cache(
         &self,
         received: Received,
@@ -86,7 +87,7 @@ impl Engine {
 
     async fn found_in_cache(&self, received: Received) -> Result<ExplainedCache, EngineError> {
         let call = self.read(received)?;
-        self.refuse_unreadable(&call)?;
+        self.refuse_hopeless(&call)?;
         let slot = match slot_of(&call, &self.memory) {
             Ok(slot) => slot,
             Err(skip) => {
@@ -102,11 +103,13 @@ impl Engine {
         Ok(ExplainedCache { hash, semantic })
     }
 
-    /// Refuses a request that its first backend could not read, as an answer would: nothing is ever
-    /// stored for it.
-    fn refuse_unreadable(&self, call: &Call) -> Result<(), EngineError> {
+    /// Refuses a request that nothing is ever stored for, as a real one is refused: its model is
+    /// unknown or has no answers, or its first backend could not read it.
+    fn refuse_hopeless(&self, call: &Call) -> Result<(), EngineError> {
         let plan = match self.plan_for(call, &mut Router::route) {
             Ok(plan) => plan,
+            Err(EngineError::NoOperation { model, .. }) => return Err(no_answers(&model)),
+            Err(error @ EngineError::NoRoute(_)) => return Err(error),
             Err(error) if error.is_unreadable() => return Err(error),
             Err(_) => return Ok(()),
         };
@@ -228,6 +231,12 @@ impl Engine {
             evidence: Some(meaning.report(question.domain)),
         }
     }
+}
+
+/// The refusal of a model of embeddings, in the words of this dry run.
+fn no_answers(model: &str) -> EngineError {
+    let message = format!("`{model}` is a model of embeddings; their answers are never stored");
+    BadRequest::new("model", message).into()
 }
 
 fn in_words(found: &Similar, serves: bool, threshold: f32) -> String {

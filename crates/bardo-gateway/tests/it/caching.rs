@@ -523,3 +523,22 @@ fn an_explanation_comes_from_the_server_of_the_configuration_or_of_the_data_fold
     let nobody = explained(&gateway, &body, &["--url", "http://127.0.0.1:1"]);
     assert!(!nobody.status.success());
 }
+
+#[test]
+fn a_request_without_a_model_that_answers_is_refused_by_an_explanation_too() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&makers(&sandbox));
+    let unknown = Caller::Chat.request("nope", "Hello", false);
+    let explain = |body: &Value| gateway.send(&Request::json("/v1/cache/explain", body));
+    let (told, real) = (
+        explain(&unknown),
+        gateway.send(&Request::json("/v1/chat/completions", &unknown)),
+    );
+    assert_eq!(told.status(), 404, "{}", told.text());
+    assert_eq!(told.json(), real.json());
+    let vectors = json!({ "model": "local/all-MiniLM-L6-v2", "input": "Hello" });
+    let told = explain(&vectors);
+    assert_eq!(told.status(), 400, "{}", told.text());
+    assert_eq!(told.json()["error"]["param"], "model");
+    assert!(told.text().contains("embeddings"), "{}", told.text());
+}
