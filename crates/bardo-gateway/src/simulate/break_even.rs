@@ -45,35 +45,46 @@ fn seed_usd() -> f64 {
     SEED_OF_A_DAY.get() as f64 / 1e6
 }
 
-/// The rows as text; none where the calls are of less than a day.
+/// Headings of the columns of [`columns`].
+pub(super) const HEADINGS: [&str; 4] = [
+    "revenue a day",
+    "with keys of your own",
+    "expanding from",
+    "paid by a seed",
+];
+
+/// What a row needs over so many days.
+pub(super) fn columns(row: &Row, days: f64) -> Vec<String> {
+    let usd = |amount: f64| format!("${amount:.DIGITS$}");
+    let needed = BreakEven::of(row, days);
+    vec![
+        usd(needed.revenue_usd_per_day),
+        usd(needed.bill_usd_per_day),
+        usd(needed.expanding_usd_per_day),
+        format!("{:.0} %", 100.0 * needed.seed_share),
+    ]
+}
+
+/// What the columns mean.
+pub(super) fn meaning(days: f64) -> String {
+    format!(
+        "Revenue above the first figure pays for the inference of an agent over {days:.1} days. Above twice as much it has a larger budget at Bankr. Before its first revenue it has a seed of ${:.2} a day.",
+        seed_usd()
+    )
+}
+
+/// The rows as text; none where no agent has to earn the calls, or they are of less than a day.
 pub(super) fn words(study: &Study) -> Vec<String> {
-    let Some(days) = study.days else {
+    let Some(days) = study.earning_days() else {
         return Vec::new();
     };
-    let heading = [
-        "",
-        "revenue a day",
-        "with keys of your own",
-        "expanding from",
-        "paid by a seed",
-    ];
-    let mut cells: Vec<Vec<String>> = vec![heading.map(str::to_owned).to_vec()];
-    let usd = |amount: f64| format!("${amount:.DIGITS$}");
+    let heading = [&[""][..], &HEADINGS].concat();
+    let mut cells: Vec<Vec<String>> = vec![heading.into_iter().map(str::to_owned).collect()];
     for row in &rows(study) {
-        let needed = BreakEven::of(row, days);
-        cells.push(vec![
-            row.label.clone(),
-            usd(needed.revenue_usd_per_day),
-            usd(needed.bill_usd_per_day),
-            usd(needed.expanding_usd_per_day),
-            format!("{:.0} %", 100.0 * needed.seed_share),
-        ]);
+        cells.push([vec![row.label.clone()], columns(row, days)].concat());
     }
     let mut lines = vec!["\nBreak-even".to_owned()];
     lines.extend(crate::cli::table(&cells));
-    lines.push(format!(
-        "Revenue above the first figure pays for the inference of an agent over {days:.1} days. Above twice as much it has a larger budget at Bankr. Before its first revenue it has a seed of ${:.2} a day.",
-        seed_usd()
-    ));
+    lines.push(meaning(days));
     lines
 }

@@ -81,7 +81,7 @@ fn naive() -> QuotedFigure {
     QuotedFigure {
         quoted: "$85 a day becomes $0.05 to $0.40: 18 to 200 times cheaper.",
         arithmetic: format!(
-            "85 / 0.40 = {low:.0} and 85 / 0.05 = {high:.0}. $0.85 a tick is {tokens:.0} tokens of input at $5 per million, at each of 100 ticks. This page names its naive baseline and measures the rest."
+            "85 / 0.40 = {low:.0} and 85 / 0.05 = {high:.0}. $0.85 a tick is {tokens:.0} tokens of input at $5 per million, at each of 100 ticks. The naive baseline here says what it counts, and the rest is measured."
         ),
     }
 }
@@ -119,7 +119,7 @@ fn heartbeats() -> QuotedFigure {
 fn baselines() -> QuotedFigure {
     QuotedFigure {
         quoted: "Caches save 40 %; 40 to 85 %; 60 to 80 %; 70 %; 98 %.",
-        arithmetic: "Each has another baseline. This page has three and names them: naive, a client without cache marks, and a client with marks of 5 minutes.".to_owned(),
+        arithmetic: "Each has another baseline. Here there are three, each with its name: naive, a client without cache marks, and a client with marks of 5 minutes.".to_owned(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Plays a workload by every arm and seed.
 
+use bardo_access::KeyTier;
 use bardo_types::model::Dialect;
 use bardo_types::receipt::Receipt;
 use bardo_types::usage::Usage;
@@ -62,6 +63,13 @@ impl ArmResult {
 }
 
 impl Study {
+    /// Days over which an agent earns what its calls cost; `None` where nobody has to, or the calls
+    /// are of less than a day.
+    pub(super) fn earning_days(&self) -> Option<f64> {
+        let is_of_agent = self.workload.tier == Some(KeyTier::Golem);
+        self.days.filter(|_| is_of_agent)
+    }
+
     /// The results of an arm.
     pub(super) fn of(&self, id: &str) -> Option<&ArmResult> {
         self.arms.iter().find(|result| result.arm.id() == id)

@@ -92,8 +92,17 @@ fn naive_costs(study: &Study, seeds: usize) -> Vec<f64> {
         .map_or_else(Vec::new, |usd| vec![usd; seeds])
 }
 
+/// Digits behind the point of an amount in USD: small ones have as many as tell two of them apart,
+/// down to the millionth in which providers bill.
+pub(super) fn digits(usd: f64) -> usize {
+    const LEAST: [(f64, usize); 4] = [(10.0, 2), (0.1, 3), (0.01, 4), (0.001, 5)];
+    let found = LEAST.into_iter().find(|(least, _)| usd >= *least);
+    let smallest = if usd > 0.0 { 6 } else { 3 };
+    found.map_or(smallest, |(_, digits)| digits)
+}
+
 pub(super) fn money(estimate: MeanInterval) -> String {
-    let digits = if estimate.mean < 10.0 { 3 } else { 2 };
+    let digits = digits(estimate.mean);
     match estimate.margin {
         Some(margin) => format!("${:.digits$} ± {margin:.digits$}", estimate.mean),
         None => format!("${:.digits$}", estimate.mean),
@@ -191,7 +200,7 @@ pub(super) fn saved_columns(study: &Study, row: &Row) -> Vec<String> {
 }
 
 /// Headings of the columns of [`hits`].
-pub(super) const COUNTED: [&str; 3] = ["calls", "stored answers", "prompt from cache"];
+pub(super) const COUNTED: [&str; 3] = ["provider calls", "stored answers", "prompt from cache"];
 
 fn saved_cells(study: &Study, rows: &[Row]) -> Vec<Vec<String>> {
     let headings = [vec![String::new()], saved_headings(study)].concat();
@@ -250,7 +259,7 @@ pub(crate) fn json(study: &Study) -> Value {
             "label": row.label,
             "bill_usd": row.bill,
             "with_spread_usd": row.with_spread,
-            "break_even": study.days.map(|days| BreakEven::of(&row, days)),
+            "break_even": study.earning_days().map(|days| BreakEven::of(&row, days)),
             "saved": row.saved.against_none,
             "saved_against_marks": row.saved.against_marks,
             "saved_against_naive": row.saved.against_naive,
