@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use super::break_even;
 use super::claims;
 use super::run::Study;
-use super::table::{COUNTED, Row, SAVED, hits, rows, saved_columns, saved_headings, scope};
+use super::table::{COUNTED, Row, SAVED, digits, hits, rows, saved_columns, saved_headings, scope};
 
 const STYLE: &str = include_str!("page/style.css");
 /// Width of the chart and of its bars, in units of the drawing.
@@ -32,15 +33,15 @@ pub(crate) fn page(study: &Study) -> String {
     list(
         &mut html,
         "Assumptions",
-        study.workload.assumptions.iter().map(|line| escaped(line)),
+        study.workload.assumptions.iter().map(|line| coded(line)),
     );
     let claims = claims::of(&study.workload);
     if !claims.is_empty() {
         let items = claims.iter().map(|claim| {
             format!(
                 "<q>{}</q> {}",
-                escaped(claim.quoted),
-                escaped(&claim.arithmetic)
+                coded(claim.quoted),
+                coded(&claim.arithmetic)
             )
         });
         list(&mut html, "Figures of others, checked", items);
@@ -97,7 +98,8 @@ fn parts(study: &Study, row: &Row) -> [(&'static str, f64); 4] {
 }
 
 fn chart(html: &mut String, study: &Study, rows: &[Row]) {
-    // A baseline that is many times dearer would leave nothing to see of the others.
+    // A baseline that is many times dearer would leave nothing to see of the others: it has a line
+    // of words below the chart.
     let shown: Vec<&Row> = rows.iter().filter(|row| row.result.is_some()).collect();
     let reach = |row: &&Row| row.bill.mean + row.bill.margin.unwrap_or(0.0);
     let most = shown.iter().map(reach).fold(1e-9, f64::max);
@@ -142,7 +144,7 @@ fn chart(html: &mut String, study: &Study, rows: &[Row]) {
             html,
             "<text class=\"value\" x=\"{:.1}\" y=\"{middle:.1}\">{}</text>",
             x + 8.0,
-            escaped(&format!("${:.2}", row.bill.mean))
+            escaped(&format!("${:.*}", digits(row.bill.mean), row.bill.mean))
         );
     }
     html.push_str("</svg>\n<figcaption>");
@@ -154,7 +156,16 @@ fn chart(html: &mut String, study: &Study, rows: &[Row]) {
     ] {
         let _ = write!(html, "<span><i class=\"{class}\"></i>{label}</span>");
     }
-    html.push_str("</figcaption>\n</figure>\n");
+    html.push_str("</figcaption>\n");
+    for row in rows.iter().filter(|row| row.result.is_none()) {
+        let _ = writeln!(
+            html,
+            "<p class=\"note\">Not drawn, as its bar would leave nothing to see of the others: {}, ${:.2}.</p>",
+            escaped(&row.label),
+            row.bill.mean
+        );
+    }
+    html.push_str("</figure>\n");
 }
 
 fn figures(html: &mut String, study: &Study, rows: &[Row]) {
@@ -163,6 +174,14 @@ fn figures(html: &mut String, study: &Study, rows: &[Row]) {
     let _ = writeln!(html, "<p class=\"note\">{}</p>", escaped(SAVED));
     let counted = rows.iter().map(|row| hits(study, row).to_vec()).collect();
     table(html, rows, COUNTED.map(str::to_owned).to_vec(), counted);
+    if let Some(days) = study.earning_days() {
+        html.push_str("<h2>Break-even</h2>\n");
+        let needed = rows.iter().map(|row| break_even::columns(row, days));
+        let headings = break_even::HEADINGS.map(str::to_owned).to_vec();
+        table(html, rows, headings, needed.collect());
+        let meaning = escaped(&break_even::meaning(days));
+        let _ = writeln!(html, "<p class=\"note\">{meaning}</p>");
+    }
 }
 
 /// A table with one line for each row.
@@ -189,6 +208,16 @@ fn list(html: &mut String, title: &str, items: impl Iterator<Item = String>) {
         let _ = writeln!(html, "<li>{item}</li>");
     }
     html.push_str("</ul>\n");
+}
+
+/// A text with its parts between backticks as code.
+fn coded(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let shown = parts.map(|(at, part)| match at % 2 {
+        0 => escaped(part),
+        _ => format!("<code>{}</code>", escaped(part)),
+    });
+    shown.collect()
 }
 
 fn escaped(text: &str) -> String {

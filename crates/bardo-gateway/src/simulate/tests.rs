@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use super::figures::MeanInterval;
 use super::run::Study;
 use super::{StudyPlan, WorkloadSource, json, page, study, words};
 
@@ -237,6 +238,23 @@ fn recorded_calls_of_all_kinds_are_played() {
     let report = json(&sample(source, 1, 10, &rows));
     assert_eq!(report["played_days"], 2.0);
     assert_eq!(tally(&report, "hash")["hash_hits"], 1);
+    // Nobody has to earn these calls.
+    assert_eq!(report["rows"][0]["break_even"], Value::Null);
+}
+
+#[test]
+fn amounts_have_as_many_digits_as_tell_them_apart() {
+    let shown = |mean| super::table::money(MeanInterval { mean, margin: None });
+    let pairs = [
+        (12.346, "$12.35"),
+        (0.836_8, "$0.837"),
+        (0.001_234, "$0.00123"),
+        (0.000_123, "$0.000123"),
+        (0.0, "$0.000"),
+    ];
+    for (usd, told) in pairs {
+        assert_eq!(shown(usd), told);
+    }
 }
 
 #[test]
@@ -250,7 +268,9 @@ fn savings_are_shown_with_and_without_the_spread() {
     let with_spread = saved("/saved_with_spread/against_none/mean");
     assert!((with_spread + 0.2).abs() < 0.001, "{row}");
     assert!(words(&study).contains("-20.0 %"));
-    assert!(page(&study).contains("--calls 12 --row direct --row relay"));
+    let html = page(&study);
+    assert!(html.contains("--calls 12 --row direct --row relay"));
+    assert!(html.contains("<code>domain: faq</code>") && !html.contains('`'));
 }
 
 #[test]
@@ -260,6 +280,10 @@ fn the_page_needs_nothing_from_elsewhere_and_the_text_names_every_row() {
     for outside in ["http:", "https:", "src=", "@import", "<script", "url("] {
         assert!(!html.contains(outside), "{outside}");
     }
+    assert!(
+        !html.contains("This page"),
+        "the same words are for a terminal"
+    );
     let text = words(&study);
     for result in &study.arms {
         assert!(text.contains(result.arm.label()), "{text}");
@@ -290,7 +314,9 @@ fn what_an_agent_has_to_earn_is_its_bill_of_a_day_with_the_spread() {
         assert!((of("expanding_usd_per_day") - 2.0 * needed).abs() < 1e-9);
         let seed = of("seed_share");
         assert!((seed - (0.10 / needed).min(1.0)).abs() < 1e-9, "{row}");
-        assert!(words(&study).contains(&format!("${needed:.3}")), "{id}");
+        let shown = format!("${needed:.3}");
+        assert!(words(&study).contains(&shown), "{id}");
+        assert!(page(&study).contains(&shown), "{id}");
     }
     // Calls of a few hours are of no day.
     let short = sample(WorkloadSource::FaqDay, 1, 20, &["direct"]);
