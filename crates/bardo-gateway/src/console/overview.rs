@@ -182,6 +182,7 @@ fn tiles(window: &Window, name: &str) -> Vec<Tile> {
     let (now, before) = (&window.now, &window.before);
     let spark = |of: &dyn Fn(&SeriesFigures) -> f64| window.steps.iter().map(of).collect();
     let line = |figure: Figure| spark(&|one| point(one.get(figure)));
+    let saved_line = spark(&|one| point(saved(one)));
     let (requests, failed) = (now.count(Figure::Requests), now.count(Figure::Failed));
     let error_tone = match failed {
         0 => Tone::Plain,
@@ -198,10 +199,10 @@ fn tiles(window: &Window, name: &str) -> Vec<Tile> {
             .note(change(now.get(Figure::Cost), before.get(Figure::Cost)))
             .link(&all)
             .spark(line(Figure::Cost)),
-        Tile::new("Saved", money(now, Figure::Savings))
-            .note("against list prices")
+        Tile::new("Saved", usd(saved(now)))
+            .note("by stored answers, prompt caches, prices")
             .link("/console/cache")
-            .spark(line(Figure::Savings)),
+            .spark(saved_line),
         Tile::new("Requests", short(requests))
             .note(change(
                 now.get(Figure::Requests),
@@ -256,7 +257,11 @@ fn charts(window: &Window, name: &str) -> Vec<PageChart> {
         chart("chart-spend", "Spend and savings", Unit::Usd)
             .total(money(now, Figure::Cost), &all)
             .series("Cost", ChartKind::Area, amounts(Figure::Cost))
-            .series("Savings", ChartKind::Line, amounts(Figure::Savings)),
+            .series(
+                "Savings",
+                ChartKind::Line,
+                values(&|one| Some(dollars(saved(one)))),
+            ),
         chart("chart-requests", "Requests", Unit::Count)
             .total(count(now.count(Figure::Requests)), &all)
             .series("Finished", ChartKind::Bars, counts(Figure::Finished))
@@ -292,6 +297,20 @@ fn charts(window: &Window, name: &str) -> Vec<PageChart> {
     ]
 }
 
+/// All that was saved. [`Figure::Savings`] compares with the list price of the same tokens, in which
+/// those that a provider read from its prompt cache are cheap already.
+fn saved(figures: &SeriesFigures) -> i64 {
+    let by_caches = figures.get(Figure::PrefixSavings);
+    figures.get(Figure::Savings).saturating_add(by_caches)
+}
+
+/// What was saved by prices below those of the maker's list, for requests that were sent.
+fn saved_by_prices(figures: &SeriesFigures) -> i64 {
+    let stored = [Figure::HashSavings, Figure::SemanticSavings];
+    let stored = stored.map(|figure| figures.get(figure)).into_iter();
+    stored.fold(figures.get(Figure::Savings), i64::saturating_sub)
+}
+
 fn savings(window: &Window) -> PageTable {
     let mut table = PageTable::new("Savings by layer", &["Layer", "#Hits", "#Saved"]);
     let now = &window.now;
@@ -322,11 +341,16 @@ fn savings(window: &Window) -> PageTable {
             Cell::text(money(now, saved)),
         ]);
     }
-    table.push(vec![
-        Cell::text("All, against list prices"),
-        Cell::text(""),
-        Cell::text(money(now, Figure::Savings)),
-    ]);
+    for (name, saved) in [
+        ("Prices below the maker's list", saved_by_prices(now)),
+        ("All", saved(now)),
+    ] {
+        table.push(vec![
+            Cell::text(name),
+            Cell::text(""),
+            Cell::text(usd(saved)),
+        ]);
+    }
     table
 }
 
@@ -368,4 +392,28 @@ pub(super) fn top(rows: &[TopRow], parameter: &str, window: &str) -> PageTable {
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rows_of_savings_add_up_to_the_sum_below_them() {
+        let layers = [
+            (Figure::HashSavings, 30_400),
+            (Figure::SemanticSavings, 3_990),
+            (Figure::PrefixSavings, -150),
+        ];
+        let prices = 500;
+        let mut numbers = *SeriesFigures::default().numbers();
+        for (figure, amount) in layers {
+            numbers[figure as usize] = amount;
+        }
+        numbers[Figure::Savings as usize] = 30_400 + 3_990 + prices;
+        let figures = SeriesFigures::read(&numbers);
+        assert_eq!(saved_by_prices(&figures), prices);
+        let rows: i64 = layers.iter().map(|(_, amount)| amount).sum();
+        assert_eq!(saved(&figures), rows + prices);
+    }
 }
