@@ -104,6 +104,11 @@ pub(crate) fn stats_words(shown: &Value) -> Vec<String> {
 fn domain_words(evidence: &Value) -> String {
     if evidence["serves"] == true {
         let bound = evidence["error_bound"].as_f64().unwrap_or(1.0) * 100.0;
+        if evidence["audits"] == 0 {
+            return format!(
+                "serves: no audits yet; the built-in evaluation and other domains show an error of at most {bound:.2} %"
+            );
+        }
         format!(
             "serves: {} of its last {} audits disagree, error at most {bound:.2} %",
             evidence["false_hits"], evidence["audits"]
