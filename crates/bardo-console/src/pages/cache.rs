@@ -17,6 +17,8 @@ pub struct CachePage<'a> {
     pub prefixes: PageTable,
     /// Why answers were not served or stored.
     pub reasons: PageTable,
+    /// How often answers were to be removed, by cause.
+    pub removals: PageTable,
     /// Evidence about answers by meaning.
     pub domains: PageTable,
 }

@@ -257,16 +257,24 @@ fn words(answer: &Value) -> Vec<String> {
             "shared    {followed} answers of identical requests at the same time"
         ));
     }
+    let mut is_explained = false;
     for (member, said) in [
         ("bypassed", "bypassed"),
         ("unstored", "unstored"),
         ("invalidations", "removals"),
     ] {
         for (reason, count) in answer[member].as_object().into_iter().flatten() {
-            lines.push(format!("{said}  {count} ({reason})"));
+            // Orders and changes are counted here, not answers.
+            let times = match member {
+                "invalidations" if count == 1 => " time",
+                "invalidations" => " times",
+                _ => "",
+            };
+            lines.push(format!("{said}  {count}{times} ({reason})"));
+            is_explained = true;
         }
     }
-    if lines.iter().any(|line| line.starts_with("bypassed")) {
+    if is_explained {
         lines.push("reasons   docs/caching.md says what each word in brackets means".to_owned());
     }
     lines

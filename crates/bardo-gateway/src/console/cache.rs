@@ -52,7 +52,7 @@ pub(super) async fn show(visit: &Visit<'_>) -> Shown {
         Tile::new("Shared answers", count(of("followed")))
             .note("identical requests at the same time"),
         Tile::new(
-            "Removed",
+            "Answers removed",
             count(of("evicted") + of("expired") + of("flushed")),
         )
         .note(format!(
@@ -60,7 +60,8 @@ pub(super) async fn show(visit: &Visit<'_>) -> Shown {
             count(of("expired")),
             count(of("evicted")),
             count(of("flushed"))
-        )),
+        ))
+        .link("#removals"),
     ];
     let shell = visit.shell("Cache", "cache");
     Shown::Html(render(&CachePage {
@@ -69,6 +70,7 @@ pub(super) async fn show(visit: &Visit<'_>) -> Shown {
         accounts: accounts(&stats),
         prefixes: prefixes(&stats["prompt_caches"]),
         reasons: reasons(&stats),
+        removals: removals(&stats["invalidations"]),
         domains: domains(semantic),
     }))
 }
@@ -149,7 +151,6 @@ fn reasons(stats: &Value) -> PageTable {
         (&stats["unstored"], "not stored"),
         (&stats["semantic"]["skipped"], "not compared by meaning"),
         (&stats["semantic"]["guarded"], "refused by the guard"),
-        (&stats["invalidations"], "removed by a change"),
     ];
     for (group, words) in groups {
         for (reason, number) in group.as_object().into_iter().flatten() {
@@ -164,6 +165,37 @@ fn reasons(stats: &Value) -> PageTable {
         }
     }
     table
+}
+
+fn removals(counted: &Value) -> PageTable {
+    let empty = Empty::new(
+        "No removal yet",
+        "Orders of operators and accounts, and changes of the market, a chain or a playbook, are counted here.",
+    );
+    let mut table = PageTable::new("Removals by cause", &["Cause", "#Times"]).empty(empty);
+    for (cause, times) in counted.as_object().into_iter().flatten() {
+        let times = times.as_u64().unwrap_or(0);
+        if times > 0 {
+            table.push(vec![
+                Cell::text(cause_words(cause)),
+                Cell::text(count(times)),
+            ]);
+        }
+    }
+    table
+}
+
+/// A cause of removals in words.
+fn cause_words(cause: &str) -> &str {
+    match cause {
+        "operator" => "order of an operator",
+        "account" => "order of an account",
+        "regime" => "change of the market's regime",
+        "chain" => "event on a chain",
+        "playbook" => "new playbook of an agent",
+        "elsewhere" => "another gateway",
+        other => other,
+    }
 }
 
 fn domains(semantic: &Value) -> PageTable {
