@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::route::{self, DryRun};
-use super::{CliFailure, Common, environment, say};
+use super::{CliFailure, Common, counted, environment, say};
 use crate::caches::{FlushOrder, InvalidateOrder, prompt_cache_words, stats_words};
 use crate::stores::data_folder;
 use crate::{config, control};
@@ -74,6 +74,28 @@ pub(super) struct FlushArgs {
 }
 
 impl FlushArgs {
+    /// Refuses an option that has no name in it.
+    fn check_names(&self) -> Result<(), CliFailure> {
+        let one = |name: &Option<String>| name.iter().cloned().collect::<Vec<_>>();
+        let options = [
+            ("account", &one(&self.account)),
+            ("agent", &one(&self.agent)),
+            ("domain", &self.domains),
+            ("token", &self.tokens),
+            ("pool", &self.pools),
+            ("playbook", &self.playbooks),
+            ("address", &self.addresses),
+        ];
+        let is_empty = |names: &Vec<String>| names.iter().any(|name| name.trim().is_empty());
+        match options.into_iter().find(|(_, names)| is_empty(names)) {
+            None => Ok(()),
+            Some((option, _)) => {
+                let told = format!("--{option} is empty; name what to remove");
+                Err(CliFailure::new("usage", told))
+            }
+        }
+    }
+
     /// An event that answers of several kinds depend on; `None` for a plain flush.
     fn event(&self) -> Option<InvalidateOrder> {
         let lists = [&self.domains, &self.tokens, &self.pools, &self.playbooks];
@@ -112,6 +134,9 @@ pub(super) struct CacheExplainArgs {
 }
 
 pub(super) fn run(verb: CacheVerb) -> Result<(), CliFailure> {
+    if let CacheVerb::Flush(args) = &verb {
+        args.check_names()?;
+    }
     let (common, order) = match verb {
         CacheVerb::Explain(args) => {
             let body = route::read(&args.file)?;
@@ -222,18 +247,27 @@ fn words(answer: &Value) -> Vec<String> {
         .as_u64()
         .filter(|_| answer["hits"].is_null())
     {
-        return vec![format!("removed {removed} stored answers")];
+        let mut lines = vec![format!("removed {}", number_of(removed, "stored answer"))];
+        if let Some(regime) = answer.get("regime") {
+            let is_set = regime.as_str().unwrap_or("not set");
+            lines.insert(
+                0,
+                format!("the regime of requests that name none is {is_set}"),
+            );
+        }
+        return lines;
     }
     let rate = answer["hit_rate"].as_f64().unwrap_or(0.0) * 100.0;
     let mut lines = vec![
         format!(
-            "entries   {} ({} bytes)",
-            answer["entries"], answer["bytes"]
+            "entries   {} ({})",
+            answer["entries"],
+            number_of(answer["bytes"].as_u64().unwrap_or(0), "byte")
         ),
         format!(
-            "hits      {} of {} look-ups ({rate:.1} %)",
+            "hits      {} of {} ({rate:.1} %)",
             answer["hits"],
-            looked(answer)
+            number_of(looked(answer), "look-up")
         ),
         format!(
             "saved     {} USD",
@@ -247,14 +281,16 @@ fn words(answer: &Value) -> Vec<String> {
     let similar = answer["semantic_hits"].as_u64().unwrap_or(0);
     if similar > 0 {
         lines.push(format!(
-            "semantic  {similar} answers to the same question in other words"
+            "semantic  {} to the same question in other words",
+            number_of(similar, "answer")
         ));
     }
     lines.extend(stats_words(&answer["semantic"]));
     lines.extend(prompt_cache_words(&answer["prompt_caches"]));
     if let Some(followed) = answer["followed"].as_u64() {
         lines.push(format!(
-            "shared    {followed} answers of identical requests at the same time"
+            "shared    {} of identical requests at the same time",
+            number_of(followed, "answer")
         ));
     }
     let mut is_explained = false;
@@ -280,7 +316,50 @@ fn words(answer: &Value) -> Vec<String> {
     lines
 }
 
+/// A count with its noun.
+fn number_of(count: u64, noun: &str) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
+}
+
 fn looked(answer: &Value) -> u64 {
     let count = |name: &str| answer[name].as_u64().unwrap_or(0);
     count("hits") + count("misses")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_removal_is_told_with_the_regime_that_it_set() {
+        let told = |answer: Value| words(&answer).join("; ");
+        assert_eq!(told(json!({ "flushed": 1 })), "removed 1 stored answer");
+        assert_eq!(
+            told(json!({ "flushed": 0, "regime": "crisis" })),
+            "the regime of requests that name none is crisis; removed 0 stored answers"
+        );
+        assert_eq!(
+            told(json!({ "flushed": 2, "regime": null })),
+            "the regime of requests that name none is not set; removed 2 stored answers"
+        );
+    }
+
+    #[test]
+    fn an_empty_name_is_refused_with_the_option_that_has_it() {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            args: FlushArgs,
+        }
+        for (line, option) in [
+            (&["--token", ""][..], "--token"),
+            (&["--account", "a", "--agent", " "], "--agent"),
+            (&["--domain", "a", "--domain", ""], "--domain"),
+        ] {
+            let line = ["flush"].iter().chain(line);
+            let args = <Line as clap::Parser>::parse_from(line).args;
+            let told = format!("{:?}", args.check_names().expect_err("it is empty"));
+            assert!(told.contains(option), "{told}");
+        }
+    }
 }
