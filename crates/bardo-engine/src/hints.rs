@@ -222,6 +222,22 @@ impl Hints {
         self.route.as_ref().map_or(&[], |route| &route.warnings)
     }
 
+    /// Ignores a number of calls that the number of this call exceeds. The latter counts on where a
+    /// workflow has more calls than were planned.
+    pub(crate) fn compare_counts(&mut self) {
+        let Some(route) = &mut self.route else {
+            return;
+        };
+        if let (Some(index), Some(count)) = (route.call_index, route.call_count)
+            && index > count
+        {
+            route.call_count = None;
+            self.warn(format!(
+                "call_count {count} was ignored: call_index {index} is above it"
+            ));
+        }
+    }
+
     /// Takes the prompt-cache key of the header into the caller's profile, unless that has its own,
     /// and the session to the hints that keys are made from.
     pub(crate) fn name_cache(&mut self) {
@@ -366,8 +382,8 @@ impl Hints {
                 self.route().intent.max_latency_ms = self.count(name, given)?;
             }
             "tick" => self.route().tick = self.count(name, given)?,
-            "call_index" => self.route().call_index = self.small(name, given)?,
-            "call_count" => self.route().call_count = self.small(name, given)?,
+            "call_index" => self.route().call_index = self.place(name, given)?,
+            "call_count" => self.route().call_count = self.place(name, given)?,
             "cycle" => self.route().cycle = self.small(name, given)?,
             "tick_type" | "clade_id" | "transforms" | "batch" => {
                 if !given.asks_for_nothing(name) {
@@ -530,6 +546,15 @@ impl Hints {
     fn small(&mut self, name: &str, given: &Given<'_>) -> Result<Option<u32>, BadRequest> {
         let count = self.count(name, given)?;
         Ok(count.map(|count| u32::try_from(count).unwrap_or(u32::MAX)))
+    }
+
+    /// A count that begins with 1.
+    fn place(&mut self, name: &str, given: &Given<'_>) -> Result<Option<u32>, BadRequest> {
+        let count = self.small(name, given)?;
+        if count == Some(0) {
+            self.warn(format!("{name} 0 was ignored: it must be 1 or more"));
+        }
+        Ok(count.filter(|count| *count > 0))
     }
 }
 

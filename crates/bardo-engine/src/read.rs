@@ -42,6 +42,7 @@ fn read(
         hints.body(json)?;
     }
     hints.name_cache();
+    hints.compare_counts();
     let is_agent = matches!(
         &received.principal.payer,
         Payer::Prepaid(terms) if terms.tier == Some(KeyTier::Golem)

@@ -42,6 +42,7 @@ pub fn hints_schema() -> Value {
 fn of(name: &str) -> Value {
     let amount = json!({ "type": ["number", "string"], "description": "An amount in USD." });
     let count = json!({ "type": "integer", "minimum": 0 });
+    let place = json!({ "type": "integer", "minimum": 1 });
     let share = json!({ "type": "number", "minimum": 0, "maximum": 1 });
     let names = json!({ "type": "array", "items": { "type": "string" } });
     match name {
@@ -61,7 +62,8 @@ fn of(name: &str) -> Value {
         "vitality" | "cost_sensitivity" => share,
         "sustainability" => json!({ "type": "number", "minimum": 0 }),
         "max_cost_usd" | "stakes_usd" => amount,
-        "max_latency_ms" | "tick" | "call_index" | "call_count" | "cycle" => count,
+        "max_latency_ms" | "tick" | "cycle" => count,
+        "call_index" | "call_count" => place,
         _ => json!({ "description": "Accepted, and without effect in this version." }),
     }
 }

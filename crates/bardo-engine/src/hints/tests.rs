@@ -527,3 +527,20 @@ fn ephemeral_texts_that_are_too_many_are_told() {
     let said = "ephemeral has 33 texts, of which those after the first 32 were ignored";
     assert_eq!(warnings(&hints), [said]);
 }
+
+#[test]
+fn counts_of_calls_that_cannot_be_are_ignored_with_a_warning() {
+    for (json, kept, told) in [
+        (r#"{"call_index":0,"call_count":0}"#, (None, None), 2),
+        (r#"{"call_index":3,"call_count":2}"#, (Some(3), None), 1),
+        (r#"{"call_index":2,"call_count":2}"#, (Some(2), Some(2)), 0),
+        (r#"{"call_count":2}"#, (None, Some(2)), 0),
+    ] {
+        let mut hints = of_body(json);
+        hints.compare_counts();
+        let warned = warnings(&hints).len();
+        assert_eq!(warned, told, "{json}: {:?}", warnings(&hints));
+        let route = hints.route.expect("hints");
+        assert_eq!((route.call_index, route.call_count), kept, "{json}");
+    }
+}
