@@ -183,7 +183,7 @@ impl Never {
             Self::NoStore => "the request says `cache: no-store`",
             Self::KeyOff => "the key has the scope `cache=off`",
             Self::NotAsked => {
-                "the temperature is not 0, and neither the request nor its key says `cache: default`"
+                "the request sets no temperature of 0, and neither it nor its key says `cache: default`"
             }
             Self::Long => {
                 "the prompt is long, and neither the request nor its key says `cache: default`"

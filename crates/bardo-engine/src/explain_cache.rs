@@ -139,6 +139,7 @@ impl Engine {
         };
         let name = match never {
             Never::NoStore => "bardo.cache",
+            Never::NotAsked if call.top().get("temperature").is_none() => return None,
             Never::NotAsked | Never::Warm => "temperature",
             Never::Several => "n",
             Never::Creative | Never::Critical => "bardo.subsystem",

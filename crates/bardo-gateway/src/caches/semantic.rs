@@ -165,7 +165,7 @@ pub(crate) fn explained_words(explained: &ExplainedCache) -> String {
     }
     text.push('\n');
     let Some(semantic) = &explained.semantic else {
-        text.push_str("semantic  not asked: it reuses only what the hash layer may store\n");
+        text.push_str("semantic  not compared: the cache has no part in this request\n");
         return text;
     };
     text.push_str(&format!(

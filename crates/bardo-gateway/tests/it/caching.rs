@@ -519,7 +519,13 @@ fn an_explanation_comes_from_the_server_of_the_configuration_or_of_the_data_fold
         assert!(done.status.success(), "{options:?}: {error}");
         let told: Value = serde_json::from_slice(&done.stdout).expect("JSON");
         assert_eq!(told["hash"]["result"], "not_asked", "{options:?}: {told}");
+        // It has no member that could have decided.
+        assert_eq!(told["hash"]["member"], Value::Null, "{told}");
     }
+    let mut warm = body.clone();
+    warm["temperature"] = json!(0.5);
+    let told = gateway.send(&Request::json("/v1/cache/explain", &warm));
+    assert_eq!(told.json()["hash"]["member"], "temperature");
     let nobody = explained(&gateway, &body, &["--url", "http://127.0.0.1:1"]);
     assert!(!nobody.status.success());
 }
