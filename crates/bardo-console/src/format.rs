@@ -49,6 +49,13 @@ pub fn count(number: u64) -> String {
     out
 }
 
+/// The form of a regular noun for a number: `look-up` or `look-ups`.
+#[must_use]
+pub fn noun(number: u64, singular: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{singular}{ending}")
+}
+
 /// A large number in three digits or so: `12.3k`, `4.56M`.
 #[must_use]
 pub fn short(number: u64) -> String {

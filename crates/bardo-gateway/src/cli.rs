@@ -231,6 +231,24 @@ pub(crate) fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{ending}")
 }
 
+/// A count with its noun, as [`counted`].
+pub(crate) fn number_of(count: u64, noun: &str) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
+}
+
+/// A time with a space before the words of long units, such as `1 day 2h`.
+fn spoken(time: Duration) -> String {
+    let text = humantime::format_duration(time).to_string();
+    let parts = text.split(' ').map(|part| {
+        let unit = part.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let number = &part[..part.len() - unit.len()];
+        let is_word = unit.len() > 2;
+        let space = if is_word { " " } else { "" };
+        format!("{number}{space}{unit}")
+    });
+    parts.collect::<Vec<_>>().join(" ")
+}
+
 /// Writes a note for people to standard error.
 pub(crate) fn note(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
@@ -378,6 +396,15 @@ fn show_settings(common: &Common) -> Result<(), CliFailure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_is_not_told_as_several() {
+        assert_eq!(number_of(1, "hit"), "1 hit");
+        assert_eq!(number_of(0, "hit"), "0 hits");
+        assert_eq!(spoken(Duration::from_hours(24)), "1 day");
+        assert_eq!(spoken(Duration::from_hours(50)), "2 days 2h");
+        assert_eq!(spoken(Duration::from_millis(90_010)), "1m 30s 10ms");
+    }
 
     /// Every verb and option with its help, one per line.
     fn helps(command: &clap::Command, path: &str, lines: &mut Vec<String>) {

@@ -266,10 +266,11 @@ fn health_row(backend: &Backend, name_width: usize) -> Line<'_> {
     });
     let figures = match took {
         Some((kind, latency)) if samples > 0 => format!(
-            "{kind} p50 {}, p95 {}; {} calls",
+            "{kind} p50 {}, p95 {}; {} call{}",
             ms(latency.p50_ms),
             ms(latency.p95_ms),
             count(samples),
+            if samples == 1 { "" } else { "s" },
         ),
         _ => "no calls".to_owned(),
     };

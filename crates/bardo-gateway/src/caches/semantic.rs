@@ -5,6 +5,8 @@ use bardo_engine::{ExplainedCache, ExplainedHash, ExplainedMeaning, MeaningCount
 use bardo_telemetry::{SemanticDomainGauges, SemanticGauges};
 use serde_json::{Value, json};
 
+use crate::cli::number_of;
+
 /// The figures of all accounts together.
 pub(super) fn stats(counts: &MeaningCounts) -> Value {
     let rows = |counted: &[(&'static str, u64)]| {
@@ -86,8 +88,9 @@ pub(crate) fn stats_words(shown: &Value) -> Vec<String> {
             continue;
         }
         let [hits, agreed, disagreed, _] = figures;
+        let [hits, agreed] = [number_of(hits, "hit"), number_of(agreed, "audit")];
         lines.push(format!(
-            "semantic  {}: {hits} hits, {agreed} audits agreed, {disagreed} disagreed; it {}",
+            "semantic  {}: {hits}, {agreed} agreed, {disagreed} disagreed; it {}",
             row["domain"].as_str().unwrap_or_default(),
             domain_words(row),
         ));
@@ -117,8 +120,11 @@ fn domain_words(evidence: &Value) -> String {
         "is stopped: too many audits came to no result".to_owned()
     } else {
         format!(
-            "is stopped: it serves again after {} more audits without disagreement",
-            evidence["audits_missing"]
+            "is stopped: it serves again after {} without disagreement",
+            number_of(
+                evidence["audits_missing"].as_u64().unwrap_or(0),
+                "more audit"
+            )
         )
     }
 }

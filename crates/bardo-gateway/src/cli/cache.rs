@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::route::{self, DryRun};
-use super::{CliFailure, Common, counted, environment, say};
+use super::{CliFailure, Common, environment, number_of, say};
 use crate::caches::{FlushOrder, InvalidateOrder, prompt_cache_words, stats_words};
 use crate::stores::data_folder;
 use crate::{config, control};
@@ -314,11 +314,6 @@ fn words(answer: &Value) -> Vec<String> {
         lines.push("reasons   docs/caching.md says what each word in brackets means".to_owned());
     }
     lines
-}
-
-/// A count with its noun.
-fn number_of(count: u64, noun: &str) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
 }
 
 fn looked(answer: &Value) -> u64 {

@@ -327,7 +327,7 @@ pub(super) fn run(verb: KeysVerb) -> Result<(), CliFailure> {
                     "{}\n\nThis key replaces {}, which keeps working for {}.",
                     created(key),
                     text(key, "replaces"),
-                    humantime::format_duration(args.overlap)
+                    super::spoken(args.overlap)
                 )
             });
             Ok(())

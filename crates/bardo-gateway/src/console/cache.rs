@@ -1,6 +1,6 @@
 //! Stored answers: hit rates, savings, evidence of audits, flushing.
 
-use bardo_console::format::{bytes, count, percent, share, usd_text};
+use bardo_console::format::{bytes, count, noun, percent, share, usd_text};
 use bardo_console::pages::CachePage;
 use bardo_console::parts::{Cell, Empty, PageTable, Tile, Tone};
 use bardo_console::render;
@@ -29,9 +29,10 @@ pub(super) async fn show(visit: &Visit<'_>) -> Shown {
     let tiles = vec![
         Tile::new("Hit rate", percent(of("hits"), looked))
             .note(format!(
-                "{} of {} look-ups",
+                "{} of {} {}",
                 count(of("hits")),
-                count(looked)
+                count(looked),
+                noun(looked, "look-up")
             ))
             .link("#accounts"),
         Tile::new("Saved", usd_text(stats["saved_usd"].as_str()))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bardo_console::format::{count, encoded, ms, percent, short, usd};
+use bardo_console::format::{count, encoded, ms, noun, percent, short, usd};
 use bardo_console::pages::OverviewPage;
 use bardo_console::parts::{Cell, ChartKind, Empty, PageChart, PageTable, Tab, Tile, Tone, Unit};
 use bardo_console::render;
@@ -231,7 +231,12 @@ fn tiles(window: &Window, name: &str) -> Vec<Tile> {
             .link(&all)
             .spark(spark(&|one| point(i64::try_from(tokens(one)).unwrap_or(0)))),
         Tile::new("Cache hits", percent(hits, looked))
-            .note(format!("{} of {} look-ups", short(hits), short(looked)))
+            .note(format!(
+                "{} of {} {}",
+                short(hits),
+                short(looked),
+                noun(looked, "look-up")
+            ))
             .link("/console/cache")
             .spark(line(Figure::HashHits)),
     ]
@@ -317,19 +322,19 @@ fn savings(window: &Window) -> PageTable {
     let rows = [
         (
             "Identical requests",
-            "requests",
+            "request",
             Figure::HashHits,
             Figure::HashSavings,
         ),
         (
             "Answers by meaning",
-            "requests",
+            "request",
             Figure::SemanticHits,
             Figure::SemanticSavings,
         ),
         (
             "Prompt caches of providers",
-            "tokens",
+            "token",
             Figure::CachedTokens,
             Figure::PrefixSavings,
         ),
@@ -337,7 +342,11 @@ fn savings(window: &Window) -> PageTable {
     for (name, unit, hits, saved) in rows {
         table.push(vec![
             Cell::text(name).link("/console/cache"),
-            Cell::text(format!("{} {unit}", short(now.count(hits)))),
+            Cell::text(format!(
+                "{} {}",
+                short(now.count(hits)),
+                noun(now.count(hits), unit)
+            )),
             Cell::text(money(now, saved)),
         ]);
     }

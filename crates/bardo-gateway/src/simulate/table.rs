@@ -155,11 +155,11 @@ pub(super) fn scope(study: &Study) -> String {
     } else {
         ""
     };
-    let each = calls / seeds.max(1) as u64;
+    let each = crate::cli::number_of(calls / seeds.max(1) as u64, "call");
     match seeds {
-        1 => format!("{each} calls, one run{part}"),
+        1 => format!("{each}, one run{part}"),
         _ => format!(
-            "{each} calls on average, {seeds} seeds from {}{part}; ± is the 95 % confidence interval over seeds",
+            "{each} on average, {seeds} seeds from {}{part}; ± is the 95 % confidence interval over seeds",
             plan.seed
         ),
     }
