@@ -209,7 +209,7 @@ impl Never {
             Self::Refused => "the model refused",
             Self::CallsTool => "the answer calls a tool",
             Self::Short => "the answer has fewer than 10 tokens",
-            Self::Invalid => "the answer does not match the schema of the request",
+            Self::Invalid => "the answer does not match the schema or the format of the request",
             Self::TooLarge => "the answer is larger than an entry may be",
         }
     }
@@ -402,7 +402,7 @@ pub fn may_store(answered: &CacheOffer<'_>) -> Result<(), Never> {
             | StreamEvent::ToolInput { .. }
             | StreamEvent::ToolEnd { .. } => return Err(Never::CallsTool),
             StreamEvent::Server { .. } => return Err(Never::ServerSide),
-            StreamEvent::Text { text, .. } => text_bytes += text.len(),
+            StreamEvent::Text { text, .. } => text_bytes += text.trim().len(),
             StreamEvent::Finish { reason, .. } => {
                 finishes += 1;
                 match reason {

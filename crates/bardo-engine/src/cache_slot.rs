@@ -6,6 +6,7 @@ use bardo_cache::scope::Namespace;
 use bardo_cache::store::{CacheReader, FlushSubject};
 use bardo_cache::tags::Tags;
 use bardo_cache::ttl::{AnswerKind, MarketRegime};
+use bardo_types::chat::OutputFormat;
 use bardo_types::ids::AccountId;
 use bardo_types::privacy::SecurityClass;
 
@@ -20,6 +21,8 @@ pub(crate) struct CacheSlot {
     pub(crate) kind: AnswerKind,
     pub(crate) regime: Option<MarketRegime>,
     pub(crate) tags: Tags,
+    /// The form that the request asks of its answer.
+    pub(crate) output: OutputFormat,
     /// The caller is an agent whose profile sets the temperature.
     pub(crate) has_profile: bool,
     /// The request or its profile says how much the model thinks.

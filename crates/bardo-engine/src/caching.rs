@@ -77,6 +77,7 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         kind: AnswerKind::of_domain(hints.domain.as_deref()),
         regime: call.hints().regime.or(policy.regime),
         tags,
+        output: request.output.clone(),
         has_profile: setup.has_profile,
         thinks: setup.thinks,
         flushes: 0,

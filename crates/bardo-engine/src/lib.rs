@@ -60,6 +60,7 @@ mod meter;
 mod offers;
 mod once;
 mod operation;
+mod output_form;
 mod payments;
 mod plan;
 mod ports;

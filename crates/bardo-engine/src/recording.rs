@@ -18,6 +18,7 @@ use crate::answer_cache::{AnswerCache, CacheSkip};
 use crate::cache_slot::CacheSlot;
 use crate::live::{AnswerOrigin, LiveAnswer};
 use crate::meaning::{AuditCase, MeaningQuestion};
+use crate::output_form::has_form;
 use crate::sentences::SentenceVector;
 use crate::snapshot::Snapshot;
 
@@ -205,6 +206,9 @@ impl Recording {
             matches_schema: schema.and_then(|schema| schema.valid),
         })
         .map_err(CacheSkip::Never)?;
+        if !has_form(&self.slot.output, events) {
+            return Err(CacheSkip::Never(Never::Invalid));
+        }
         let usage = receipt.usage.clone().unwrap_or_default();
         if usage.web_searches.is_some_and(|searches| searches > 0) {
             return Err(CacheSkip::Never(Never::ServerSide));
@@ -309,7 +313,7 @@ mod tests {
     use bardo_cache::store::{Flush, Limits};
     use bardo_cache::tags::Tags;
     use bardo_cache::ttl::AnswerKind;
-    use bardo_types::chat::Finish;
+    use bardo_types::chat::{Finish, OutputFormat};
 
     use super::*;
     use crate::health::tests::observations::receipt;
@@ -324,6 +328,7 @@ mod tests {
             kind: AnswerKind::Static,
             regime: None,
             tags: Tags::default(),
+            output: OutputFormat::Text,
             has_profile: false,
             thinks: false,
             flushes: cache.invalidations().count(),

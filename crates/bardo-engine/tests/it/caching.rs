@@ -274,6 +274,48 @@ async fn what_did_not_end_well_is_never_stored() {
 }
 
 #[tokio::test]
+async fn an_answer_without_the_form_that_its_request_asks_for_is_never_stored() {
+    let purse = purse().await;
+    let schema = json!({
+        "type": "object",
+        "properties": { "value": { "type": "integer" }, "words": { "type": "string" } },
+        "required": ["value", "words"],
+        "additionalProperties": false
+    });
+    let words = "enough words that this answer is as long as one that is stored";
+    let good = json!({ "value": 4, "words": words }).to_string();
+    let typed = json!({ "value": "four", "words": words }).to_string();
+    let cut = good[..good.len() - 1].to_owned();
+    for (text, of_schema, of_object) in [
+        (&good, 1, 1),
+        (&typed, 2, 1),
+        (&cut, 2, 2),
+        (&words.to_owned(), 2, 2),
+    ] {
+        for stream in [false, true] {
+            let prompt = script(json!([{ "text": text }]));
+            let mut body = asking(Dialect::Chat, "gpt-5.5", &prompt, stream);
+            body["seed"] = json!(u8::from(stream));
+            let asked = json!({ "name": "answer", "strict": true, "schema": schema });
+            body["response_format"] = json!({ "type": "json_schema", "json_schema": asked });
+            let calls = calls_of_two(&purse, Dialect::Chat, &body).await;
+            assert_eq!(calls, of_schema, "{text} {stream}");
+        }
+        let mut body = asking(
+            Dialect::Chat,
+            "gpt-5.5",
+            &script(json!([{ "text": text }])),
+            false,
+        );
+        let messages = body["messages"].as_array_mut().expect("a list");
+        messages.insert(0, json!({ "role": "system", "content": "Answer in JSON." }));
+        body["response_format"] = json!({ "type": "json_object" });
+        let calls = calls_of_two(&purse, Dialect::Chat, &body).await;
+        assert_eq!(calls, of_object, "{text}");
+    }
+}
+
+#[tokio::test]
 async fn a_failure_of_a_provider_is_never_stored() {
     let purse = purse().await;
     for status in [400, 404, 429, 500, 503] {
