@@ -275,17 +275,22 @@ impl AnswerCache {
         {
             return Some(hit);
         }
-        // The level behind may still hold what was removed here.
-        if self.invalidations.untold().is_some() {
-            return store.get(key, &reading);
-        }
-        let flushes = self.invalidations.count();
+        // The level behind may still hold what was removed here. Each flush is untold before it
+        // counts, so none is missed between the two.
+        let known = &self.invalidations;
+        let flushes = known.count();
+        let untold = known.untold.all();
+        let is_removed = |entry: &CachedAnswer| {
+            let subject = FlushSubject::of(entry);
+            untold.iter().any(|flush| flush.reaches(&subject))
+                || known.reached_since(flushes, &subject)
+        };
         if let SecondFetch::Entry(entry) = second.get(key).await
+            && !is_removed(&entry)
             && let Some(hit) = store.adopt(key, *entry, &reading)
         {
-            // A flush meanwhile may not have found it, here or there.
-            let subject = FlushSubject::of(&hit.entry);
-            if !self.invalidations.reached_since(flushes, &subject) {
+            // A flush just now may not have found it, here or there.
+            if !is_removed(&hit.entry) {
                 return Some(hit);
             }
             store.remove(key);

@@ -35,8 +35,8 @@ impl Engine {
         cause: FlushCause,
     ) -> EngineFuture<'a, Invalidated> {
         Box::pin(async move {
-            let removed = flushes.iter().map(|flush| self.forget(flush, cause)).sum();
             let behind = remove_behind(Arc::clone(&self.cache), flushes.to_vec());
+            let removed = flushes.iter().map(|flush| self.forget(flush, cause)).sum();
             let second = match Handle::try_current() {
                 // A runtime that ends takes its work along; the other processes end with it.
                 Ok(runtime) => runtime.spawn(behind).await.unwrap_or(None),
@@ -68,9 +68,10 @@ impl Engine {
 
     /// Carries a flush out without a caller that waits for the level behind.
     fn invalidate_behind(&self, flush: Flush, cause: FlushCause) {
+        let behind = remove_behind(Arc::clone(&self.cache), vec![flush.clone()]);
         self.forget(&flush, cause);
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(remove_behind(Arc::clone(&self.cache), vec![flush]));
+            runtime.spawn(behind);
         }
     }
 
@@ -138,11 +139,9 @@ impl Engine {
                 return Ok(());
             };
             let known = self.cache.invalidations();
-            while let Some(flush) = known.untold() {
-                level.flush(&flush).await?;
-                known.told(&flush);
-                known.remember(&flush);
-                self.cache.store().flush(&flush);
+            while let Some(telling) = known.untold.next() {
+                level.flush(telling.flush()).await?;
+                telling.done();
             }
             let after = known.applied();
             let news = level.flushes(after).await?;
@@ -164,26 +163,32 @@ impl Engine {
     }
 }
 
-/// Removes what the flushes name from the levels behind the memory of this process. What the first
-/// of them cannot be told is told later.
-async fn remove_behind(cache: Arc<AnswerCache>, flushes: Vec<Flush>) -> Option<Result<u64, Loss>> {
-    let mut second = None;
-    if let Some(level) = cache.second() {
-        let mut all = Ok(0);
-        for flush in &flushes {
-            let done = level.flush(flush).await;
-            if done.is_err() {
-                cache.invalidations().tell_later(flush.clone());
+/// Removes what the flushes name from the levels behind the memory of this process. From this call
+/// on, before anything is awaited, no look-up takes it from there. What the first of the levels
+/// cannot be told is told later.
+fn remove_behind(
+    cache: Arc<AnswerCache>,
+    flushes: Vec<Flush>,
+) -> impl Future<Output = Option<Result<u64, Loss>>> + Send + 'static {
+    let begin = |flush: &Flush| cache.invalidations().untold.begin(flush.clone());
+    let second = cache.second().map(Arc::clone);
+    let order = second.map(|level| (level, flushes.iter().map(begin).collect::<Vec<_>>()));
+    async move {
+        let mut second = None;
+        if let Some((level, tellings)) = order {
+            let mut all = Ok(0);
+            for telling in tellings {
+                let done = level.flush(telling.flush()).await;
+                if done.is_ok() {
+                    telling.done();
+                }
+                all = all.and_then(|sum: u64| Ok(sum.saturating_add(done?)));
             }
-            // A request may have taken an entry from there meanwhile, or does so just now.
-            cache.invalidations().remember(flush);
-            cache.store().flush(flush);
-            all = all.and_then(|sum: u64| Ok(sum.saturating_add(done?)));
+            second = Some(all);
         }
-        second = Some(all);
+        for flush in &flushes {
+            cache.meaning().unshare_flushed(flush).await;
+        }
+        second
     }
-    for flush in &flushes {
-        cache.meaning().unshare_flushed(flush).await;
-    }
-    second
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bardo_cache::store::{Flush, FlushSubject};
@@ -11,14 +11,14 @@ use bardo_cache::watch::Watch;
 use bardo_types::ids::AccountId;
 use tokio::time::Instant;
 
+use crate::untold::Untold;
+
 /// Agents whose regime and playbook are remembered.
 const AGENTS: usize = 8_192;
 /// Flushes that are remembered for answers under way: of all tenants, and of each one.
 const RECENT: usize = 256;
 /// Tenants whose flushes are remembered.
 const TENANTS: usize = 4_096;
-/// Flushes that wait for the level behind. More of them become one flush of everything.
-const UNTOLD: usize = 256;
 /// Longest time without news of other processes in which stored answers about a market are served.
 const CURRENT: Duration = Duration::from_secs(5);
 
@@ -76,8 +76,7 @@ pub(crate) struct Invalidations {
     /// The news of other processes are read at all.
     is_following: AtomicBool,
     heard: Mutex<Option<Instant>>,
-    /// Flushes that the level behind has still to be told, in their order.
-    untold: Mutex<VecDeque<Flush>>,
+    pub(crate) untold: Untold,
 }
 
 /// The last flushes of all tenants, and those of each one.
@@ -161,7 +160,7 @@ impl Default for Invalidations {
             applied: Mutex::default(),
             is_following: AtomicBool::new(false),
             heard: Mutex::default(),
-            untold: Mutex::default(),
+            untold: Untold::default(),
         }
     }
 }
@@ -227,34 +226,6 @@ impl Invalidations {
     pub(crate) fn apply(&self, last: u64) {
         *self.applied.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<Flush>> {
-        self.untold.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes a flush that the level behind could not be told.
-    pub(crate) fn tell_later(&self, flush: Flush) {
-        let mut waiting = self.waiting();
-        if waiting.contains(&flush) || waiting.contains(&Flush::All) {
-            return;
-        }
-        if waiting.len() >= UNTOLD {
-            waiting.clear();
-            waiting.push_back(Flush::All);
-            return;
-        }
-        waiting.push_back(flush);
-    }
-
-    /// The next flush that the level behind has still to be told.
-    pub(crate) fn untold(&self) -> Option<Flush> {
-        self.waiting().front().cloned()
-    }
-
-    /// The level behind was told a flush.
-    pub(crate) fn told(&self, flush: &Flush) {
-        self.waiting().retain(|waiting| waiting != flush);
     }
 
     /// Whether the flushes of other processes are known up to a few seconds ago.
@@ -345,24 +316,6 @@ mod tests {
         }
         assert!(known.reached_since(start, &answer));
         assert!(!known.reached_since(TENANTS as u64 / 2 + 1, &answer));
-    }
-
-    #[test]
-    fn flushes_wait_in_their_order_once_each_and_too_many_become_one_of_everything() {
-        let account = |name: &str| Flush::Tenant(AccountId::parse(name).unwrap());
-        let known = Invalidations::default();
-        for name in ["a", "b", "a"] {
-            known.tell_later(account(name));
-        }
-        assert_eq!(known.untold(), Some(account("a")));
-        known.told(&account("a"));
-        assert_eq!(known.untold(), Some(account("b")));
-        for number in 0..UNTOLD {
-            known.tell_later(account(&format!("c{number}")));
-        }
-        assert_eq!(known.untold(), Some(Flush::All));
-        known.told(&Flush::All);
-        assert_eq!(known.untold(), None);
     }
 
     #[tokio::test(start_paused = true)]

@@ -113,6 +113,7 @@ mod storing;
 mod tokenizer;
 mod two_plans;
 mod unseen;
+mod untold;
 mod usage_figures;
 mod verify;
 mod warm_prompts;

@@ -302,18 +302,22 @@ impl SecondLevel for SharedLevel {
     }
 }
 
-#[tokio::test]
-async fn an_answer_that_another_process_removed_while_it_was_made_is_not_shared() {
-    let level = Arc::new(SharedLevel::default());
-    let second = Some(Arc::clone(&level) as Arc<dyn SecondLevel>);
+/// A gateway with this level behind its memory.
+fn bench(level: Arc<dyn SecondLevel>) -> Bench {
     let services = Services::without_money(Arc::new(Silent));
     let policed = |address| Snapshot {
         cache: policy(),
         ..world(address, true, None)
     };
-    let bench = Bench::adjusted(services, policed, |engine| {
-        engine.with_cache(AnswerCache::new(Limits::default(), || None, second))
-    });
+    Bench::adjusted(services, policed, |engine| {
+        engine.with_cache(AnswerCache::new(Limits::default(), || None, Some(level)))
+    })
+}
+
+#[tokio::test]
+async fn an_answer_that_another_process_removed_while_it_was_made_is_not_shared() {
+    let level = Arc::new(SharedLevel::default());
+    let bench = bench(Arc::clone(&level) as Arc<dyn SecondLevel>);
     let place = async || {
         let answer = bench.ask(Dialect::Chat, &about_a_market("one", None)).await;
         answer.expect("an answer").head.cache
@@ -349,15 +353,7 @@ async fn an_answer_that_another_process_removed_while_it_was_made_is_not_shared(
 #[tokio::test]
 async fn what_is_stored_before_the_first_news_of_other_processes_goes_with_them() {
     let level = Arc::new(SharedLevel::default());
-    let second = Some(Arc::clone(&level) as Arc<dyn SecondLevel>);
-    let services = Services::without_money(Arc::new(Silent));
-    let policed = |address| Snapshot {
-        cache: policy(),
-        ..world(address, true, None)
-    };
-    let bench = Bench::adjusted(services, policed, |engine| {
-        engine.with_cache(AnswerCache::new(Limits::default(), || None, second))
-    });
+    let bench = bench(Arc::clone(&level) as Arc<dyn SecondLevel>);
     let place = async || {
         let answer = bench.ask(Dialect::Chat, &about_a_market("one", None)).await;
         answer.expect("an answer").head.cache
@@ -369,4 +365,22 @@ async fn what_is_stored_before_the_first_news_of_other_processes_goes_with_them(
     bench.engine.follow_flushes().await.expect("news");
     assert_eq!(place().await, "miss", "others may have removed it");
     assert_eq!(place().await, "hash");
+}
+
+#[tokio::test]
+async fn the_request_that_names_another_regime_takes_no_answer_from_the_level_behind() {
+    let level = Arc::new(SharedLevel::default());
+    let bench = bench(Arc::clone(&level) as Arc<dyn SecondLevel>);
+    let place = async |regime| {
+        let body = about_a_market("one", Some(regime));
+        let answer = bench.ask(Dialect::Chat, &body).await;
+        answer.expect("an answer").head.cache
+    };
+    bench.engine.follow_flushes().await.expect("news");
+    assert_eq!(place("calm").await, "miss");
+    while level.entries().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(place("crisis").await, "miss");
+    assert_eq!(place("crisis").await, "hash", "the removal was before it");
 }
