@@ -29,6 +29,7 @@ use bardo_types::profile::InferenceProfile;
 
 use crate::scope::Namespace;
 use writer::KeyWriter;
+pub(crate) use writer::without_declared;
 
 /// Version of the key's layout. Entries of other versions are never found.
 pub const VERSION: u16 = 2;

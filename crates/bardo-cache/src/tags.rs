@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use bardo_types::chat::{ChatRequest, DocumentSource, Part, Role};
 
+use crate::key::without_declared;
+
 /// Tags of one entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tags {
@@ -44,13 +46,16 @@ impl Tags {
     /// A token is a word with two capitals in a row (`USDC`, `stETH`), a word after `$`, or one of
     /// a few well-known names in small letters; a pool is `0x` and 40 hex digits. Names too many
     /// are harmless: a flush removes more than it must.
+    ///
+    /// Texts that the caller declared ephemeral are no part of its playbook: they are none of the
+    /// key either, and would make another playbook of each request.
     #[must_use]
-    pub fn of(request: &ChatRequest, domain: Option<&str>) -> Self {
+    pub fn of(request: &ChatRequest, domain: Option<&str>, ephemeral: &[String]) -> Self {
         let mut found = NamesFound::default();
         for message in &request.messages {
             found.parts(&message.parts);
             if message.role == Role::System && found.playbook.is_none() {
-                found.playbook = playbook(&message.text());
+                found.playbook = playbook(&message.text(), ephemeral);
             }
         }
         Self {
@@ -259,11 +264,12 @@ fn ticker(word: &str) -> Option<&str> {
 }
 
 /// The digest of a system text that carries a playbook.
-fn playbook(text: &str) -> Option<Arc<str>> {
+fn playbook(text: &str, ephemeral: &[String]) -> Option<Arc<str>> {
     if !text.contains("PLAYBOOK") {
         return None;
     }
-    let digest = blake3::hash(text.as_bytes()).to_hex();
+    let lasting = without_declared(text, ephemeral);
+    let digest = blake3::hash(lasting.as_bytes()).to_hex();
     Some(digest[..32].into())
 }
 
@@ -278,7 +284,7 @@ mod tests {
         let mut request = ChatRequest::new(Dialect::Chat, "m");
         let parts = vec![Part::Text(Text::new(text))];
         request.messages.push(Message::new(role, parts));
-        Tags::of(&request, Some("DeFi"))
+        Tags::of(&request, Some("DeFi"), &["tick 1".into(), "2".into()])
     }
 
     #[test]
@@ -338,6 +344,8 @@ mod tests {
         let other = tags(Role::System, "# PLAYBOOK\nbuy high");
         assert!(one.playbook.is_some());
         assert_ne!(one.playbook, other.playbook);
+        let ticking = tags(Role::System, "# PLAYBOOK\nbuytick 1 2low");
+        assert_eq!(ticking.playbook, one.playbook);
         assert_eq!(
             tags(Role::User, "# PLAYBOOK").playbook,
             None,

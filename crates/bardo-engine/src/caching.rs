@@ -57,7 +57,7 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         return Err(CacheSkip::Never(Never::Unread));
     }
     let namespace = namespace_of(call, class).map_err(|_| CacheSkip::Scope)?;
-    let tags = Tags::of(&request, hints.domain.as_deref());
+    let tags = Tags::of(&request, hints.domain.as_deref(), &call.hints().ephemeral);
     let key = key_of(&KeySource {
         request: &request,
         hints,

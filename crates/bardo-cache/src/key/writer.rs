@@ -175,6 +175,19 @@ impl<'a> KeyWriter<'a> {
     }
 }
 
+/// A system text without the declared texts.
+pub(crate) fn without_declared(text: &str, declared: &[String]) -> String {
+    let find = |from: usize, place: usize| text[from..].find(declared[place].as_str());
+    let mut rest = String::with_capacity(text.len());
+    let mut done = 0;
+    for_each_occurrence(declared, find, |at, place| {
+        rest.push_str(&text[done..at]);
+        done = at + declared[place].len();
+    });
+    rest.push_str(&text[done..]);
+    rest
+}
+
 /// Calls `each` with the place of each declared text in a text, and its number. `find` looks for the
 /// text of a number from a place on, and says how far on it is.
 ///

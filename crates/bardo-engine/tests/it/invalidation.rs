@@ -93,6 +93,24 @@ async fn another_playbook_of_an_agent_removes_the_answers_of_the_one_before() {
 }
 
 #[tokio::test]
+async fn a_playbook_with_another_ephemeral_text_is_the_same_playbook() {
+    let purse = purse().await;
+    let carrying = |tick: &str| {
+        let mut body = asking(Dialect::Chat, "gpt-5.5", &words("book"), false);
+        let system = json!({ "role": "system", "content": format!("# PLAYBOOK\nBuy low. {tick}") });
+        let messages = body["messages"].as_array_mut().expect("a list");
+        messages.insert(0, system);
+        body["bardo"] = json!({
+            "cache": "default", "golem_id": "one", "subsystem": "context", "ephemeral": [tick],
+        });
+        body
+    };
+    assert_eq!(place(&purse, &carrying("tick 1")).await, "miss");
+    assert_eq!(place(&purse, &carrying("tick 2")).await, "hash");
+    assert!(purse.bench.engine.cache().counts().invalidations.is_empty());
+}
+
+#[tokio::test]
 async fn an_answer_under_way_when_its_entry_is_removed_is_not_stored() {
     let purse = purse().await;
     let mut body = about_a_market("one", None);
