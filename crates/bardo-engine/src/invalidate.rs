@@ -66,8 +66,21 @@ impl Engine {
         removed.values().sum()
     }
 
-    /// Carries a flush out without a caller that waits for the level behind.
+    /// Carries a flush out without a caller that waits for the level behind. Where a tenant gives
+    /// many, the level is told later to remove the like of all agents of the tenant.
     fn invalidate_behind(&self, flush: Flush, cause: FlushCause) {
+        let untold = &self.cache.invalidations().untold;
+        if let Some(tenant) = flush.tenant()
+            && self.cache.second().is_some()
+            && !untold.may_begin(tenant)
+        {
+            untold.later(match &flush {
+                Flush::MarketIn(..) => Flush::Market(Some(tenant.clone())),
+                _ => Flush::Tenant(tenant.clone()),
+            });
+            self.forget(&flush, cause);
+            return;
+        }
         let behind = remove_behind(Arc::clone(&self.cache), vec![flush.clone()]);
         self.forget(&flush, cause);
         if let Ok(runtime) = Handle::try_current() {

@@ -2,11 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bardo_cache::store::Flush;
+use bardo_types::ids::AccountId;
+use tokio::time::Instant;
 
-/// Flushes that wait to be told again. More of them become one flush of everything.
+/// Flushes that wait to be told. Of more, those of the busiest tenant become one flush of all that
+/// it has; where each tenant has one, all become one flush of everything.
 const UNTOLD: usize = 256;
+/// Flushes that one tenant may give by requests in a second so that each is told at once.
+const AT_ONCE: u32 = 4;
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Flushes that the level behind has still to carry out, in their order.
 #[derive(Clone, Default)]
@@ -17,6 +24,9 @@ struct UntoldFlushes {
     /// Flushes so far.
     count: u64,
     by_number: BTreeMap<u64, UntoldFlush>,
+    /// Flushes that tenants gave by requests in this second.
+    given: BTreeMap<AccountId, u32>,
+    second: Option<Instant>,
 }
 
 struct UntoldFlush {
@@ -64,6 +74,29 @@ impl Untold {
         self.telling(&untold, number)
     }
 
+    /// Counts a flush that a tenant gives by a request, which costs it nothing. Whether it is told
+    /// at once: many of them would push those of other tenants out of what all processes remember.
+    pub(crate) fn may_begin(&self, tenant: &AccountId) -> bool {
+        let mut untold = self.lock();
+        if untold
+            .second
+            .is_none_or(|second| second.elapsed() >= SECOND)
+        {
+            untold.given.clear();
+            untold.second = Some(Instant::now());
+        }
+        let given = untold.given.entry(tenant.clone()).or_default();
+        *given = given.saturating_add(1);
+        *given <= AT_ONCE
+    }
+
+    /// Notes a flush that waits to be told.
+    pub(crate) fn later(&self, flush: Flush) {
+        let mut untold = self.lock();
+        let number = untold.add(flush, true);
+        untold.wait(number);
+    }
+
     /// The first flush that waits to be told.
     pub(crate) fn next(&self) -> Option<Telling> {
         let mut untold = self.lock();
@@ -108,9 +141,11 @@ impl UntoldFlushes {
             return;
         };
         let mut waiting = self.by_number.values().filter(|one| !one.is_under_way);
-        if waiting.any(|one| matches!(*one.flush, Flush::All) || one.flush == flush) {
+        if waiting.any(|one| covers(&one.flush, &flush)) {
             return;
         }
+        self.by_number
+            .retain(|_, one| one.is_under_way || !covers(&flush, &one.flush));
         let is_under_way = false;
         let one = UntoldFlush {
             flush,
@@ -118,9 +153,21 @@ impl UntoldFlushes {
         };
         self.by_number.insert(number, one);
         if self.waiting() > UNTOLD {
-            self.by_number.retain(|_, one| one.is_under_way);
-            self.add(Flush::All, false);
+            let more = self.busiest().map_or(Flush::All, Flush::Tenant);
+            let number = self.add(more, true);
+            self.wait(number);
         }
+    }
+
+    /// The tenant that has most of the flushes that wait, and more than one.
+    fn busiest(&self) -> Option<AccountId> {
+        let mut counts: BTreeMap<&AccountId, usize> = BTreeMap::new();
+        let waiting = self.by_number.values().filter(|one| !one.is_under_way);
+        for tenant in waiting.filter_map(|one| one.flush.tenant()) {
+            *counts.entry(tenant).or_default() += 1;
+        }
+        let (tenant, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+        (count > 1).then(|| tenant.clone())
     }
 
     fn waiting(&self) -> usize {
@@ -129,9 +176,21 @@ impl UntoldFlushes {
     }
 }
 
+/// Whether a flush removes all that another one names.
+fn covers(flush: &Flush, other: &Flush) -> bool {
+    match flush {
+        Flush::All => true,
+        Flush::Tenant(tenant) => other.tenant() == Some(tenant),
+        Flush::Market(Some(tenant)) if matches!(other, Flush::MarketIn(..)) => {
+            other.tenant() == Some(tenant)
+        }
+        _ => flush == other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use bardo_types::ids::AccountId;
+    use bardo_cache::tags::CacheTag;
 
     use super::*;
 
@@ -159,6 +218,48 @@ mod tests {
         assert_eq!(next(&untold), Some(Flush::All));
         untold.next().expect("all").done();
         assert_eq!(next(&untold), None);
+    }
+
+    #[test]
+    fn of_too_many_flushes_those_of_the_busiest_account_become_one() {
+        let parse = |name: &str| AccountId::parse(name).unwrap();
+        let token = |account, number| {
+            let token = CacheTag::Token(format!("T{number}").into());
+            Flush::Tag(Some(parse(account)), token)
+        };
+        let untold = Untold::default();
+        for flush in [token("quiet", 1), token("quiet", 2), Flush::Market(None)] {
+            drop(untold.begin(flush));
+        }
+        for number in 0..UNTOLD {
+            drop(untold.begin(token("busy", number)));
+        }
+        let all = || -> Vec<Flush> { untold.all().iter().map(|one| (**one).clone()).collect() };
+        let quiet = [token("quiet", 1), token("quiet", 2), Flush::Market(None)];
+        assert_eq!(all()[..3], quiet);
+        assert_eq!(
+            all()[3..],
+            [account("busy")],
+            "it names what came later, too"
+        );
+        drop(untold.begin(account("quiet")));
+        assert_eq!(
+            all(),
+            [Flush::Market(None), account("busy"), account("quiet")]
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_account_tells_a_few_flushes_at_once_in_each_second() {
+        let untold = Untold::default();
+        let [one, other] = ["one", "other"].map(|name| AccountId::parse(name).unwrap());
+        for _ in 0..AT_ONCE {
+            assert!(untold.may_begin(&one));
+        }
+        assert!(!untold.may_begin(&one));
+        assert!(untold.may_begin(&other));
+        tokio::time::advance(SECOND).await;
+        assert!(untold.may_begin(&one));
     }
 
     #[test]

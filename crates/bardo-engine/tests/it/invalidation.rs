@@ -402,3 +402,25 @@ async fn the_request_that_names_another_regime_takes_no_answer_from_the_level_be
     assert_eq!(place("crisis").await, "miss");
     assert_eq!(place("crisis").await, "hash", "the removal was before it");
 }
+
+#[tokio::test]
+async fn an_agent_that_changes_its_regime_all_the_time_tells_the_level_behind_a_few_removals() {
+    let level = Arc::new(SharedLevel::default());
+    let bench = bench(Arc::clone(&level) as Arc<dyn SecondLevel>);
+    bench.engine.follow_flushes().await.expect("news");
+    for number in 0..40 {
+        let regime = ["calm", "crisis"][number % 2];
+        let mut body = about_a_market("one", Some(regime));
+        body["bardo"]["cache"] = json!("only-if-cached");
+        let answer = bench.ask(Dialect::Chat, &body).await;
+        assert!(answer.is_err(), "nothing is stored");
+    }
+    while level.removals().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    bench.engine.follow_flushes().await.expect("news");
+    let removals = level.removals().clone();
+    assert!(removals.len() < 20, "{removals:?}");
+    let tenant = AccountId::parse("test").expect("an id");
+    assert!(removals.contains(&Flush::Market(Some(tenant))));
+}
