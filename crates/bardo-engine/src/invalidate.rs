@@ -158,6 +158,9 @@ impl Engine {
             }
             let after = known.applied();
             let news = level.flushes(after).await?;
+            // A level that went back to what it had before has answers again that were removed.
+            let is_back = after.is_some_and(|after| news.last < after);
+            let telling = is_back.then(|| known.untold.begin(Flush::All));
             if after.is_none() {
                 // Flushes before the first contact are not known, for answers under way either.
                 known.remember(&Flush::All);
@@ -171,6 +174,10 @@ impl Engine {
                 }
             }
             known.apply(news.last);
+            if let Some(telling) = telling {
+                level.flush(telling.flush()).await?;
+                telling.done();
+            }
             Ok(())
         })
     }

@@ -307,7 +307,7 @@ impl SecondLevel for SharedLevel {
         let removals = self.removals();
         let last = removals.len() as u64;
         let after = usize::try_from(after.unwrap_or(last)).expect("a few");
-        let flushes = Some(removals[after..].to_vec());
+        let flushes = removals.get(after..).map(<[Flush]>::to_vec);
         Box::pin(std::future::ready(Ok(FlushNews { last, flushes })))
     }
 
@@ -423,4 +423,29 @@ async fn an_agent_that_changes_its_regime_all_the_time_tells_the_level_behind_a_
     assert!(removals.len() < 20, "{removals:?}");
     let tenant = AccountId::parse("test").expect("an id");
     assert!(removals.contains(&Flush::Market(Some(tenant))));
+}
+
+#[tokio::test]
+async fn a_removed_answer_stays_removed_where_the_level_behind_goes_back_to_what_it_had() {
+    let level = Arc::new(SharedLevel::default());
+    let bench = bench(Arc::clone(&level) as Arc<dyn SecondLevel>);
+    let engine = &bench.engine;
+    let place = async || {
+        let answer = bench.ask(Dialect::Chat, &about_a_market("one", None)).await;
+        answer.expect("an answer").head.cache
+    };
+    engine.follow_flushes().await.expect("news");
+    assert_eq!(place().await, "miss");
+    while level.entries().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let before = level.entries().clone();
+    engine.invalidate(&[Flush::All], FlushCause::Operator).await;
+    engine.follow_flushes().await.expect("news");
+    level.removals().clear();
+    *level.entries() = before;
+    engine.follow_flushes().await.expect("news");
+    assert!(level.entries().is_empty());
+    assert_eq!(*level.removals(), [Flush::All]);
+    assert_eq!(place().await, "miss");
 }
