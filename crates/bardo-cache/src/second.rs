@@ -19,24 +19,27 @@ pub trait SecondLevel: Send + Sync {
     fn get<'a>(&'a self, key: &'a Key) -> LevelFuture<'a, SecondFetch>;
 
     /// Keeps an entry for `left_ms` milliseconds at most, and only while the last flush of all
-    /// processes is that of number `last`: a later one may have been meant for the entry. An entry
+    /// processes is `last`: a later one may have been meant for the entry. An entry
     /// above [`bardo_types::privacy::SecurityClass::Standard`] never leaves the process.
     fn put<'a>(
         &'a self,
         entry: &'a CachedAnswer,
         left_ms: u64,
-        last: u64,
+        last: LastFlush,
     ) -> LevelFuture<'a, Result<(), Loss>>;
 
     /// Removes what `flush` names, and says how many entries that were.
     fn flush<'a>(&'a self, flush: &'a Flush) -> LevelFuture<'a, Result<u64, Loss>>;
 
-    /// The flushes of all processes since the one of number `after`; without it, the number of the
-    /// last one alone. A level that no other process shares has none.
-    fn flushes<'a>(&'a self, after: Option<u64>) -> LevelFuture<'a, Result<FlushNews, Loss>> {
-        let last = after.unwrap_or(0);
-        let flushes = Some(Vec::new());
-        Box::pin(async move { Ok(FlushNews { last, flushes }) })
+    /// The flushes of all processes since `after`; without it, the last one alone. A level that no
+    /// other process shares has none.
+    fn flushes<'a>(&'a self, after: Option<LastFlush>) -> LevelFuture<'a, Result<FlushNews, Loss>> {
+        let news = FlushNews {
+            last: after.unwrap_or_default(),
+            flushes: Some(Vec::new()),
+            is_back: false,
+        };
+        Box::pin(std::future::ready(Ok(news)))
     }
 
     /// What was lost so far.
@@ -46,14 +49,27 @@ pub trait SecondLevel: Send + Sync {
     fn mode(&self) -> &'static str;
 }
 
+/// The last flush that a level was told of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LastFlush {
+    /// Its number; 0: there was none.
+    pub number: u64,
+    /// Tells it from all others, also from one of the same number that a level without its memory
+    /// is told of.
+    pub mark: u64,
+}
+
 /// Flushes that processes gave since one looked last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlushNews {
-    /// The number of the last flush.
-    pub last: u64,
+    /// The last flush.
+    pub last: LastFlush,
     /// The flushes in their order; `None` where some are not known any more, so that everything has
     /// to go.
     pub flushes: Option<Vec<Flush>>,
+    /// The level went back to what it had before: it does not know the flush that was asked for,
+    /// and may have entries again that this and others removed.
+    pub is_back: bool,
 }
 
 /// What a second level had for a key.

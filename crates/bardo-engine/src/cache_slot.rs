@@ -3,6 +3,7 @@
 use bardo_cache::key::Key;
 use bardo_cache::policy::Wish;
 use bardo_cache::scope::Namespace;
+use bardo_cache::second::LastFlush;
 use bardo_cache::store::{CacheReader, FlushSubject};
 use bardo_cache::tags::Tags;
 use bardo_cache::ttl::{AnswerKind, MarketRegime};
@@ -29,9 +30,9 @@ pub(crate) struct CacheSlot {
     pub(crate) thinks: bool,
     /// Flushes of the process when the request was looked up.
     pub(crate) flushes: u64,
-    /// Flushes of all processes that were carried out here by then; `None` where nothing is heard of
-    /// other processes.
-    pub(crate) heard: Option<u64>,
+    /// The last flush of all processes that was carried out here by then; `None` where nothing is
+    /// heard of other processes.
+    pub(crate) heard: Option<LastFlush>,
 }
 
 impl CacheSlot {

@@ -158,9 +158,7 @@ impl Engine {
             }
             let after = known.applied();
             let news = level.flushes(after).await?;
-            // A level that went back to what it had before has answers again that were removed.
-            let is_back = after.is_some_and(|after| news.last < after);
-            let telling = is_back.then(|| known.untold.begin(Flush::All));
+            let telling = news.is_back.then(|| known.untold.begin(Flush::All));
             if after.is_none() {
                 // Flushes before the first contact are not known, for answers under way either.
                 known.remember(&Flush::All);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use bardo_cache::second::LastFlush;
 use bardo_cache::store::{Flush, FlushSubject};
 use bardo_cache::ttl::MarketRegime;
 use bardo_cache::watch::Watch;
@@ -71,8 +72,8 @@ pub(crate) struct Invalidations {
     pub(crate) watch: Watch,
     /// Regime that an operator set: its place among all, from 1; 0: none.
     regime: AtomicU8,
-    /// Number of the last flush of all processes that was carried out here.
-    applied: Mutex<Option<u64>>,
+    /// The last flush of all processes that was carried out here.
+    applied: Mutex<Option<LastFlush>>,
     /// The news of other processes are read at all.
     is_following: AtomicBool,
     heard: Mutex<Option<Instant>>,
@@ -211,19 +212,19 @@ impl Invalidations {
         before
     }
 
-    /// Number of the last flush of all processes that was carried out here.
-    pub(crate) fn applied(&self) -> Option<u64> {
+    /// The last flush of all processes that was carried out here.
+    pub(crate) fn applied(&self) -> Option<LastFlush> {
         self.is_following.store(true, Ordering::Relaxed);
         *self.applied.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// As [`Self::applied`], for a request.
-    pub(crate) fn heard(&self) -> Option<u64> {
+    pub(crate) fn heard(&self) -> Option<LastFlush> {
         *self.applied.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that all flushes up to this number were carried out here.
-    pub(crate) fn apply(&self, last: u64) {
+    /// Notes that all flushes up to this one were carried out here.
+    pub(crate) fn apply(&self, last: LastFlush) {
         *self.applied.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
@@ -324,8 +325,9 @@ mod tests {
         assert!(known.is_current(), "there is no other process");
         assert_eq!(known.applied(), None);
         assert!(!known.is_current(), "nothing was heard yet");
-        known.apply(7);
-        assert_eq!(known.applied(), Some(7));
+        let last = LastFlush { number: 7, mark: 1 };
+        known.apply(last);
+        assert_eq!(known.applied(), Some(last));
         tokio::time::advance(CURRENT).await;
         assert!(known.is_current());
         tokio::time::advance(Duration::from_millis(1)).await;

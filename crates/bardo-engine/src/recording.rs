@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bardo_cache::entry::{CachedAnswer, Fresh};
 use bardo_cache::policy::{CacheOffer, Never, may_store};
-use bardo_cache::second::SecondLevel;
+use bardo_cache::second::{LastFlush, SecondLevel};
 use bardo_cache::store::FlushSubject;
 use bardo_types::Degradation;
 use bardo_types::chat::StreamEvent;
@@ -277,13 +277,13 @@ impl Recording {
     }
 }
 
-/// The number of the last flush of all processes, if none of those after `heard` would have removed an
+/// The last flush of all processes, if none of those after `heard` would have removed an
 /// answer. In the level behind, nothing would remove the answer again.
 async fn last_flush(
     second: &dyn SecondLevel,
     entry: &CachedAnswer,
-    heard: Option<u64>,
-) -> Option<u64> {
+    heard: Option<LastFlush>,
+) -> Option<LastFlush> {
     // While nothing was heard of other processes, any of their flushes may have reached it.
     let news = second.flushes(Some(heard?)).await.ok()?;
     let subject = FlushSubject::of(entry);

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use bardo_cache::entry::CachedAnswer;
 use bardo_cache::key::Key;
-use bardo_cache::second::{FlushNews, LevelFuture, LevelLosses, Loss, SecondFetch, SecondLevel};
+use bardo_cache::second::{
+    FlushNews, LastFlush, LevelFuture, LevelLosses, Loss, SecondFetch, SecondLevel,
+};
 use bardo_cache::store::{Flush, Limits};
 use bardo_cache::tags::CacheTag;
 use bardo_cache::ttl::MarketRegime;
@@ -175,7 +177,12 @@ impl SecondLevel for Level {
         Box::pin(std::future::ready(SecondFetch::Absent))
     }
 
-    fn put<'a>(&'a self, _: &'a CachedAnswer, _: u64, _: u64) -> LevelFuture<'a, Result<(), Loss>> {
+    fn put<'a>(
+        &'a self,
+        _: &'a CachedAnswer,
+        _: u64,
+        _: LastFlush,
+    ) -> LevelFuture<'a, Result<(), Loss>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
@@ -290,7 +297,7 @@ impl SecondLevel for SharedLevel {
         &'a self,
         entry: &'a CachedAnswer,
         _: u64,
-        _: u64,
+        _: LastFlush,
     ) -> LevelFuture<'a, Result<(), Loss>> {
         self.entries().push(entry.clone());
         Box::pin(std::future::ready(Ok(())))
@@ -303,12 +310,17 @@ impl SecondLevel for SharedLevel {
         Box::pin(std::future::ready(Ok(0)))
     }
 
-    fn flushes<'a>(&'a self, after: Option<u64>) -> LevelFuture<'a, Result<FlushNews, Loss>> {
+    fn flushes<'a>(&'a self, after: Option<LastFlush>) -> LevelFuture<'a, Result<FlushNews, Loss>> {
         let removals = self.removals();
-        let last = removals.len() as u64;
-        let after = usize::try_from(after.unwrap_or(last)).expect("a few");
-        let flushes = removals.get(after..).map(<[Flush]>::to_vec);
-        Box::pin(std::future::ready(Ok(FlushNews { last, flushes })))
+        let number = removals.len() as u64;
+        let after = after.map_or(number, |after| after.number);
+        let since = removals.get(usize::try_from(after).expect("a few")..);
+        let news = FlushNews {
+            last: LastFlush { number, mark: 0 },
+            flushes: since.map(<[Flush]>::to_vec),
+            is_back: since.is_none(),
+        };
+        Box::pin(std::future::ready(Ok(news)))
     }
 
     fn losses(&self) -> &LevelLosses {

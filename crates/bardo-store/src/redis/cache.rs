@@ -15,7 +15,9 @@ use std::time::Duration;
 
 use bardo_cache::entry::CachedAnswer;
 use bardo_cache::key::Key;
-use bardo_cache::second::{FlushNews, LevelFuture, LevelLosses, Loss, SecondFetch, SecondLevel};
+use bardo_cache::second::{
+    FlushNews, LastFlush, LevelFuture, LevelLosses, Loss, SecondFetch, SecondLevel,
+};
 use bardo_cache::store::Flush;
 use bardo_cache::vault::{SALT_BYTES, Vault};
 use bardo_types::secret::Secret;
@@ -148,18 +150,24 @@ impl RedisCache {
         self.vault.open(key, &value).map(Some)
     }
 
-    async fn keep(&self, entry: &CachedAnswer, left_ms: u64, last: u64) -> Result<(), Loss> {
+    async fn keep(&self, entry: &CachedAnswer, left_ms: u64, last: LastFlush) -> Result<(), Loss> {
         let mut salt = [0; SALT_BYTES];
         getrandom::fill(&mut salt).map_err(|_| Loss::Withheld)?;
         let value = self.vault.close(entry, salt)?;
         if value.len() > self.value_bytes || left_ms == 0 {
             return Err(Loss::Withheld);
         }
-        let [number, _] = NEWS_NAMES;
-        let mut keys = vec![number.to_owned(), entry_name(&self.vault.name(&entry.key))];
+        let mut keys = NEWS_NAMES.map(str::to_owned).to_vec();
+        keys.push(entry_name(&self.vault.name(&entry.key)));
         keys.extend(self.vault.sets(entry).iter().map(|set| set_name(set)));
-        let (left, last) = (left_ms.to_string(), last.to_string());
-        let arguments = [left.into_bytes(), value, last.into_bytes()];
+        let LastFlush { number, mark } = last;
+        let [left, number, mark] = [left_ms.to_string(), number.to_string(), mark_text(mark)];
+        let arguments = [
+            left.into_bytes(),
+            value,
+            number.into_bytes(),
+            mark.into_bytes(),
+        ];
         self.level
             .ask(None, move |mut open| async move {
                 open.run(PUT, &keys, &arguments).await
@@ -217,20 +225,28 @@ impl RedisCache {
         }
     }
 
-    async fn news(&self, after: Option<u64>) -> Result<FlushNews, Loss> {
-        let since = after.map_or_else(|| "-".to_owned(), |after| after.to_string());
-        let (last, values): (u64, Vec<Vec<u8>>) = self
+    async fn news(&self, after: Option<LastFlush>) -> Result<FlushNews, Loss> {
+        let since = after.map_or_else(|| "-".to_owned(), |after| after.number.to_string());
+        let (number, mark, mark_then, values): (u64, String, String, Vec<Vec<u8>>) = self
             .level
             .ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
                 open.run(NEWS, &NEWS_NAMES, &[since]).await
             })
             .await?;
+        let mark = u64::from_str_radix(&mark, 16).map_err(|_| Loss::Corrupt)?;
+        let last = LastFlush { number, mark };
         let Some(after) = after else {
-            let flushes = Some(Vec::new());
-            return Ok(FlushNews { last, flushes });
+            return Ok(FlushNews {
+                last,
+                flushes: Some(Vec::new()),
+                is_back: false,
+            });
         };
-        // A Redis that lost its memory begins again at zero.
-        let is_whole = last.checked_sub(after) == Some(values.len() as u64);
+        let since = number.checked_sub(after.number);
+        let is_known = mark_then == mark_text(after.mark);
+        let is_whole = is_known && since == Some(values.len() as u64);
+        // The flush may have been forgotten for want of room. Else Redis never had it, or lost it.
+        let is_back = !is_known && since.is_none_or(|since| since < NEWS_KEPT);
         let own = self.own();
         let others = values.iter().filter_map(|value| {
             // Each begins with its number, so that equal ones are two.
@@ -241,13 +257,21 @@ impl RedisCache {
         });
         let flushes = others.collect::<Option<Vec<Flush>>>();
         drop(own);
-        let flushes = flushes.filter(|_| is_whole);
-        Ok(FlushNews { last, flushes })
+        Ok(FlushNews {
+            last,
+            flushes: flushes.filter(|_| is_whole),
+            is_back,
+        })
     }
 }
 
 /// The number of the last flush, and the last flushes.
 const NEWS_NAMES: [&str; 2] = ["bardo:{cache}:n", "bardo:{cache}:f"];
+
+/// The mark of a flush as the scripts have it: hexadecimal digits, all 0 where there is none.
+fn mark_text(mark: u64) -> String {
+    format!("{mark:016x}")
+}
 
 /// The braces keep all names on one node of a cluster.
 fn entry_name(digest: &str) -> String {
@@ -273,7 +297,7 @@ impl SecondLevel for RedisCache {
         &'a self,
         entry: &'a CachedAnswer,
         left_ms: u64,
-        last: u64,
+        last: LastFlush,
     ) -> LevelFuture<'a, Result<(), Loss>> {
         Box::pin(async move {
             let kept = self.keep(entry, left_ms, last).await;
@@ -294,7 +318,7 @@ impl SecondLevel for RedisCache {
         })
     }
 
-    fn flushes<'a>(&'a self, after: Option<u64>) -> LevelFuture<'a, Result<FlushNews, Loss>> {
+    fn flushes<'a>(&'a self, after: Option<LastFlush>) -> LevelFuture<'a, Result<FlushNews, Loss>> {
         Box::pin(async move {
             let news = self.news(after).await;
             news.map_err(|loss| self.losses.count(loss))

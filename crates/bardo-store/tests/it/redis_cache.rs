@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bardo_cache::entry::{CachedAnswer, Fresh};
 use bardo_cache::key::Key;
 use bardo_cache::scope::Namespace;
-use bardo_cache::second::{FlushNews, Loss, SecondFetch, SecondLevel};
+use bardo_cache::second::{FlushNews, LastFlush, Loss, SecondFetch, SecondLevel};
 use bardo_cache::store::Flush;
 use bardo_cache::tags::{CacheTag, Tags};
 use bardo_cache::ttl::{AnswerKind, Lifetimes, MarketRegime};
@@ -117,7 +117,7 @@ fn an_entry_of_one_process_is_found_by_another_and_goes_in_time() {
     let left = server.command(&["PTTL", &name(OPERATOR, &entry)]).unwrap();
     let left: i64 = left.trim().parse().unwrap();
     assert!((1..=60_000).contains(&left), "{left}");
-    block_on(here.put(&entry, 1, 0)).unwrap();
+    block_on(here.put(&entry, 1, LastFlush::default())).unwrap();
     until("it expired", || get(&there, &entry) == SecondFetch::Absent);
     let losses = Loss::ALL.map(|loss| here.losses().of(loss) + there.losses().of(loss));
     assert_eq!(losses, [0; Loss::ALL.len()]);
@@ -229,7 +229,9 @@ fn a_flush_of_more_than_one_batch_removes_all() {
     let server = RedisServer::start().unwrap();
     let cache = connected(&patient(&server, OPERATOR));
     let entries: Vec<CachedAnswer> = (0..1_203).map(|_| entry("a", &[])).collect();
-    let puts = entries.iter().map(|entry| cache.put(entry, 60_000, 0));
+    let puts = entries
+        .iter()
+        .map(|entry| cache.put(entry, 60_000, LastFlush::default()));
     let stored = block_on(join_all(puts.collect()));
     let kept = stored.iter().filter(|kept| kept.is_ok()).count() as u64;
     assert!(kept >= 1_000, "{kept}");
@@ -248,7 +250,7 @@ fn names_of_expired_entries_leave_their_sets() {
     let set = &vault.flushed_sets(&Flush::All)[0];
     let set = format!("bardo:{{cache}}:s:{set}");
     for _ in 0..20 {
-        block_on(cache.put(&entry("a", &[]), 1, 0)).unwrap();
+        block_on(cache.put(&entry("a", &[]), 1, LastFlush::default())).unwrap();
     }
     until("old names are gone", || {
         put(&cache, &entry("a", &[]));
@@ -271,7 +273,10 @@ fn a_redis_that_dies_is_a_miss_and_comes_back() {
         get(&cache, &entry) == SecondFetch::Lost(Loss::Down)
     });
     assert!(cache.losses().of(Loss::Down) > 0);
-    assert_eq!(block_on(cache.put(&entry, 9, 0)), Err(Loss::Down));
+    assert_eq!(
+        block_on(cache.put(&entry, 9, LastFlush::default())),
+        Err(Loss::Down)
+    );
     assert_eq!(block_on(cache.flush(&Flush::All)), Err(Loss::Down));
     server.resume().unwrap();
     until("it is back", || get(&cache, &entry) == SecondFetch::Absent);
@@ -321,12 +326,18 @@ fn an_entry_that_is_private_or_large_never_leaves_the_process() {
     });
     let mut private = entry("a", &[]);
     private.class = SecurityClass::Private;
-    assert_eq!(block_on(cache.put(&private, 9, 0)), Err(Loss::Withheld));
+    assert_eq!(
+        block_on(cache.put(&private, 9, LastFlush::default())),
+        Err(Loss::Withheld)
+    );
     let mut large = entry("a", &[]);
     large.model = "m".repeat(400).into();
-    assert_eq!(block_on(cache.put(&large, 9, 0)), Err(Loss::Withheld));
     assert_eq!(
-        block_on(cache.put(&entry("a", &[]), 0, 0)),
+        block_on(cache.put(&large, 9, LastFlush::default())),
+        Err(Loss::Withheld)
+    );
+    assert_eq!(
+        block_on(cache.put(&entry("a", &[]), 0, LastFlush::default())),
         Err(Loss::Withheld)
     );
     assert_eq!(server.command(&["DBSIZE"]).unwrap().trim(), "0");
@@ -342,7 +353,7 @@ fn a_full_redis_refuses_and_keeps_serving() {
         .command(&["CONFIG", "SET", "maxmemory", "1"])
         .unwrap();
     assert_eq!(
-        block_on(cache.put(&entry("a", &[]), 9_000, 0)),
+        block_on(cache.put(&entry("a", &[]), 9_000, LastFlush::default())),
         Err(Loss::Refused)
     );
     assert_eq!(
@@ -377,8 +388,10 @@ fn it_starts_without_redis_and_refuses_what_can_never_work() {
 fn a_flush_is_told_to_the_other_processes_and_a_gap_in_the_news_empties_them() {
     let server = RedisServer::start().unwrap();
     let [one, other] = [(); 2].map(|()| connected(&patient(&server, OPERATOR)));
-    let news = |after| block_on(other.flushes(after)).unwrap();
-    assert_eq!(news(None).last, 0);
+    let news = |after| block_on(other.flushes(Some(after))).unwrap();
+    let last = || block_on(other.flushes(None)).unwrap().last;
+    let mut places = vec![last()];
+    assert_eq!(places, [LastFlush::default()]);
     let all = [
         Flush::Tag(None, CacheTag::Token("ETH".into())),
         Flush::Tenant(account("a")),
@@ -386,29 +399,69 @@ fn a_flush_is_told_to_the_other_processes_and_a_gap_in_the_news_empties_them() {
     ];
     for flush in &all {
         block_on(one.flush(flush)).unwrap();
+        places.push(last());
     }
+    assert_eq!(places[3].number, 3);
     let expected = |flushes: Option<&[Flush]>| FlushNews {
-        last: 3,
+        last: places[3],
         flushes: flushes.map(<[Flush]>::to_vec),
+        is_back: false,
     };
-    assert_eq!(news(Some(0)), expected(Some(&all)));
-    assert_eq!(news(Some(2)), expected(Some(&all[2..])));
-    assert_eq!(news(Some(3)), expected(Some(&[])));
+    assert_eq!(news(places[0]), expected(Some(&all)));
+    assert_eq!(news(places[2]), expected(Some(&all[2..])));
+    assert_eq!(news(places[3]), expected(Some(&[])));
     // An order that cannot be read, or is gone, may have named anything.
     let stranger = connected(&patient(
         &server,
         "another key of more than thirty-two bytes",
     ));
-    assert_eq!(block_on(stranger.flushes(Some(0))), Ok(expected(None)));
+    let unread = block_on(stranger.flushes(Some(places[0])));
+    assert_eq!(unread, Ok(expected(None)));
     let first = ["ZREMRANGEBYRANK", "bardo:{cache}:f", "0", "0"];
     server.command(&first).unwrap();
-    assert_eq!(news(Some(0)), expected(None));
+    assert_eq!(news(places[0]), expected(None));
     server.command(&["FLUSHALL"]).unwrap();
     let reset = FlushNews {
-        last: 0,
+        last: LastFlush::default(),
         flushes: None,
+        is_back: true,
     };
-    assert_eq!(news(Some(3)), reset);
+    assert_eq!(news(places[3]), reset);
+}
+
+#[test]
+fn a_redis_that_lost_its_removals_is_known_by_them_when_their_number_is_reached_again() {
+    let server = RedisServer::start().unwrap();
+    let [one, other] = [(); 2].map(|()| connected(&patient(&server, OPERATOR)));
+    let flush = Flush::Tenant(account("a"));
+    block_on(one.flush(&flush)).unwrap();
+    let known = block_on(other.flushes(None)).unwrap().last;
+    server.command(&["FLUSHALL"]).unwrap();
+    for number in 1..=2 {
+        block_on(one.flush(&flush)).unwrap();
+        let news = block_on(other.flushes(Some(known))).unwrap();
+        assert_eq!(news.last.number, number);
+        assert!(news.is_back && news.flushes.is_none(), "{news:?}");
+    }
+    let entry = entry("b", &[]);
+    block_on(other.put(&entry, 60_000, LastFlush { number: 2, ..known })).unwrap();
+    assert_eq!(get(&one, &entry), SecondFetch::Absent);
+    put(&other, &entry);
+    assert!(matches!(get(&one, &entry), SecondFetch::Entry(_)));
+}
+
+#[test]
+fn a_process_that_missed_more_removals_than_are_kept_takes_no_redis_for_one_that_lost_them() {
+    let server = RedisServer::start().unwrap();
+    let [one, other] = [(); 2].map(|()| connected(&patient(&server, OPERATOR)));
+    let flush = Flush::Tenant(account("a"));
+    block_on(one.flush(&flush)).unwrap();
+    let known = block_on(other.flushes(None)).unwrap().last;
+    for _ in 0..1_000 {
+        block_on(one.flush(&flush)).unwrap();
+    }
+    let news = block_on(other.flushes(Some(known))).unwrap();
+    assert!(!news.is_back && news.flushes.is_none());
 }
 
 #[test]
@@ -430,10 +483,13 @@ fn a_flush_is_no_news_to_the_process_that_gave_it() {
     let [one, other] = [(); 2].map(|()| connected(&patient(&server, OPERATOR)));
     let flush = Flush::Tenant(account("a"));
     block_on(one.flush(&flush)).unwrap();
-    let news = |cache: &RedisCache| block_on(cache.flushes(Some(0))).unwrap();
+    let last = block_on(other.flushes(None)).unwrap().last;
+    let begin = Some(LastFlush::default());
+    let news = |cache: &RedisCache| block_on(cache.flushes(begin)).unwrap();
     let told = |flushes| FlushNews {
-        last: 1,
+        last,
         flushes: Some(flushes),
+        is_back: false,
     };
     for _ in 0..2 {
         assert_eq!(news(&one), told(Vec::new()));

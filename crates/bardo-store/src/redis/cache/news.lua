@@ -1,9 +1,16 @@
 -- The flushes since one was told last.
 --
 -- KEYS: the number of the last flush; the last flushes, by their numbers.
--- ARGV: the number of the flush after which to begin; `-` for the last number alone.
-local last = tonumber(redis.call('GET', KEYS[1]) or '0')
-if ARGV[1] == '-' then
-    return {last, {}}
+-- ARGV: the number of the flush after which to begin; `-` for the last one alone.
+-- Answers the number and the mark of the last flush, the mark of the one after which to begin, and
+-- the flushes. A mark is a digest of the order, which is random; 0 for a flush that is not there.
+local function mark(orders)
+    return orders[1] and string.sub(redis.sha1hex(orders[1]), 1, 16) or string.rep('0', 16)
 end
-return {last, redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. ARGV[1], '+inf')}
+local last = tonumber(redis.call('GET', KEYS[1]) or '0')
+local newest = mark(redis.call('ZREVRANGE', KEYS[2], 0, 0))
+if ARGV[1] == '-' then
+    return {last, newest, mark({}), {}}
+end
+local known = mark(redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[1], ARGV[1]))
+return {last, newest, known, redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. ARGV[1], '+inf')}
