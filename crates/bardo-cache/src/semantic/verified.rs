@@ -22,11 +22,13 @@
 //! other domains and the pairs of the shipped evaluation together. Each audit of its own replaces a
 //! borrowed one. In mode `verified` nothing is borrowed: a domain starts stopped.
 //!
-//! **Baseline.** Models disagree with themselves. Where a disagreeing audit was followed by a
+//! **Baseline.** Models disagree with themselves. Where an audit of the window came with a
 //! second live answer to the identical prompt, the rate at which *live* answers disagree has a
 //! lower bound `b` (at 1 %); with the upper bound `u` of the audits, the false-hit rate is at most
 //! `(u − b) / (1 − b)`. Without such pairs `b` is 0, which errs on the safe side. Pairs must be
 //! drawn without regard to the audit's result: the share `baseline` of all audits is asked twice.
+//! A pair leaves the window with its audit, and `b` is multiplied by the share of audits that are of
+//! accounts with a pair: the noise of some answers excuses no others.
 //!
 //! **Stop.** A domain serves only while its bound is at or below the limit (`max_error`, 1 %). The
 //! bound is recomputed after each audit; looking often can only stop a domain too early. It also
@@ -59,6 +61,7 @@
 mod bounds;
 mod domain_state;
 mod tenants;
+mod window;
 
 use std::collections::BTreeMap;
 

@@ -65,7 +65,8 @@ fn the_noise_of_an_account_that_was_set_apart_excuses_no_other() {
         let agrees = at % 5 > 1;
         auditor.record(Domain::Reference, 2, pair(agrees, agrees));
     }
-    assert_eq!(auditor.report(Domain::Reference).live_disagreements, 160);
+    // The first one stopped the domain and left with that.
+    assert_eq!(auditor.report(Domain::Reference).live_disagreements, 159);
     for _ in 0..60 {
         auditor.record(Domain::Reference, 1, AGREES);
     }
@@ -78,11 +79,7 @@ fn the_noise_of_an_account_that_was_set_apart_excuses_no_other() {
 
 #[test]
 fn a_domain_keeps_the_evidence_of_others_when_an_account_is_set_apart() {
-    let rules = AuditRules {
-        mode: AuditMode::Verified,
-        ..AuditRules::default()
-    };
-    let mut auditor = HitAuditor::new(rules);
+    let mut auditor = HitAuditor::new(verified());
     for at in 0..1_200 {
         auditor.record(Domain::Reference, 1 + u64::from(at % 12 > 0), AGREES);
     }
@@ -115,4 +112,61 @@ fn a_lone_account_is_its_domain() {
     }
     assert!(!auditor.serves(Domain::Reference));
     assert_eq!(auditor.report(Domain::Reference).apart, 0);
+}
+
+fn verified() -> AuditRules {
+    AuditRules {
+        mode: AuditMode::Verified,
+        ..AuditRules::default()
+    }
+}
+
+const NOISY: AuditOutcome = AuditOutcome {
+    agrees: false,
+    live_agree: Some(false),
+};
+
+/// Each tenth audit disagrees; each is of the account that `tenant` says.
+fn wrong_now_and_then(auditor: &mut HitAuditor, tenant: fn(u64) -> u64) -> Vec<DomainChange> {
+    let outcome = |at| if at % 10 == 9 { DISAGREES } else { AGREES };
+    let record = |at| auditor.record(Domain::Reference, tenant(at), outcome(at));
+    (0..390).filter_map(record).collect()
+}
+
+#[test]
+fn the_noise_of_an_account_excuses_no_accounts_without_pairs() {
+    for tenant in [|_| 2, |at| 2 + at] {
+        let mut auditor = HitAuditor::new(verified());
+        for _ in 0..60 {
+            auditor.record(Domain::Reference, 1, NOISY);
+        }
+        let changes = wrong_now_and_then(&mut auditor, tenant);
+        assert_eq!(changes, []);
+        assert!(!auditor.serves(Domain::Reference));
+    }
+}
+
+#[test]
+fn the_noise_of_an_account_that_left_excuses_no_other() {
+    let mut auditor = HitAuditor::new(AuditRules {
+        window: 400,
+        ..verified()
+    });
+    for _ in 0..60 {
+        auditor.record(Domain::Reference, 1, NOISY);
+    }
+    for _ in 0..400 {
+        auditor.record(Domain::Reference, 2, AGREES);
+    }
+    let report = auditor.report(Domain::Reference);
+    assert_eq!((report.live_pairs, report.live_disagreements), (0, 0));
+}
+
+#[test]
+fn a_domain_that_stops_forgets_its_pairs_with_its_audits() {
+    let mut auditor = HitAuditor::new(AuditRules::default());
+    let stopped = auditor.record(Domain::Reference, 1, NOISY);
+    assert_eq!(stopped, Some(DomainChange::Stopped));
+    let report = auditor.report(Domain::Reference);
+    assert_eq!((report.live_pairs, report.live_disagreements), (0, 0));
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::bounds::{clean_audits, lower, upper};
+use super::window::{AuditWindow, WindowedAudit};
 use super::{AuditMode, AuditOutcome, AuditReport, AuditRules, DomainChange};
 
 /// The error that audits may have; the rest up to 5 % is the baseline's.
@@ -14,13 +15,7 @@ pub(super) struct DomainState {
     pub(super) serves: bool,
     /// The bound after the latest audit of any domain.
     pub(super) current_bound: f64,
-    /// Whether each audit of the window agreed and the digest of its account (0 after a restart),
-    /// oldest first.
-    window: VecDeque<(bool, u64)>,
-    disagreements: u32,
-    /// Whether each pair of two live answers agreed, and the digest of its account, oldest first.
-    live: VecDeque<(bool, u64)>,
-    live_disagreements: u32,
+    window: AuditWindow,
     /// Audits since the last disagreement.
     since_alarm: Option<usize>,
     looks: u32,
@@ -39,10 +34,7 @@ impl DomainState {
         let mut state = Self {
             serves: rules.mode == AuditMode::Guarded,
             current_bound: 1.0,
-            window: VecDeque::new(),
-            disagreements: 0,
-            live: VecDeque::new(),
-            live_disagreements: 0,
+            window: AuditWindow::default(),
             since_alarm: None,
             looks: 0,
             next_look: 0,
@@ -58,7 +50,8 @@ impl DomainState {
 
     /// Audits and disagreements of the window.
     pub(super) fn counts(&self) -> (u32, u32) {
-        (count(self.window.len()), self.disagreements)
+        let counts = self.window.counts();
+        (counts.audits, counts.disagreements)
     }
 
     /// Takes a comparison without a result.
@@ -89,16 +82,14 @@ impl DomainState {
 
     /// Audits of the window that are of other accounts.
     pub(super) fn audits_beside(&self, tenant: u64) -> u32 {
-        count(self.window.iter().filter(|(_, of)| *of != tenant).count())
+        let others = self.window.audits().filter(|audit| audit.tenant != tenant);
+        count(others.count())
     }
 
-    /// Forgets the audits and the pairs of an account, so that the noise of its answers excuses those of
-    /// no other. Pairs from before a restart may be its own.
+    /// Forgets the audits of an account and their pairs, so that the noise of its answers excuses those
+    /// of no other.
     pub(super) fn leave_out(&mut self, tenant: u64) {
-        self.window.retain(|(_, of)| *of != tenant);
-        self.disagreements = wrong(&self.window);
-        self.live.retain(|(_, of)| *of != tenant && *of != 0);
-        self.live_disagreements = wrong(&self.live);
+        self.window.leave_out(tenant);
     }
 
     pub(super) fn record(
@@ -109,22 +100,12 @@ impl DomainState {
         pooled: f64,
     ) -> Option<DomainChange> {
         self.compared(false);
-        let audit = (outcome.agrees, tenant);
-        push(
-            &mut self.window,
-            &mut self.disagreements,
-            audit,
-            rules.window,
-        );
-        if let Some(agree) = outcome.live_agree {
-            let pair = (agree, tenant);
-            push(
-                &mut self.live,
-                &mut self.live_disagreements,
-                pair,
-                rules.window,
-            );
-        }
+        let audit = WindowedAudit {
+            agrees: outcome.agrees,
+            live_agree: outcome.live_agree,
+            tenant,
+        };
+        self.window.push(audit, rules.window);
         self.since_alarm = match (outcome.agrees, self.since_alarm) {
             (false, _) => Some(0),
             (true, since) => since.map(|audits| audits + 1),
@@ -137,11 +118,16 @@ impl DomainState {
     }
 
     /// The state as words: whether it serves, looks, the next look, audits since the last
-    /// disagreement, then the windows as digits, the oldest first.
+    /// disagreement. Then in digits, the oldest first: the audits, whether the pair of live answers of
+    /// each of them agreed (`-` where there is none), the comparisons without a result.
     pub(super) fn line(&self) -> String {
-        let digits = |window: &mut dyn Iterator<Item = bool>| -> String {
-            let bits = window.map(|agrees| if agrees { '1' } else { '0' });
-            std::iter::once('w').chain(bits).collect()
+        let digits = |window: &mut dyn Iterator<Item = Option<bool>>| -> String {
+            let digits = window.map(|known| match known {
+                Some(true) => '1',
+                Some(false) => '0',
+                None => '-',
+            });
+            std::iter::once('w').chain(digits).collect()
         };
         let since = self.since_alarm.map_or("-".to_owned(), |n| n.to_string());
         format!(
@@ -149,9 +135,9 @@ impl DomainState {
             u8::from(self.serves),
             self.looks,
             self.next_look,
-            digits(&mut self.window.iter().map(|(agrees, _)| *agrees)),
-            digits(&mut self.live.iter().map(|(agrees, _)| *agrees)),
-            digits(&mut self.undecided.iter().copied()),
+            digits(&mut self.window.audits().map(|audit| Some(audit.agrees))),
+            digits(&mut self.window.audits().map(|audit| audit.live_agree)),
+            digits(&mut self.undecided.iter().copied().map(Some)),
         )
     }
 
@@ -183,21 +169,19 @@ impl DomainState {
             "-" => None,
             number => Some(number.parse().ok()?),
         };
-        for agrees in bits(words.next()?)? {
-            push(
-                &mut state.window,
-                &mut state.disagreements,
-                (agrees, 0),
-                rules.window,
-            );
+        let audits = bits(words.next()?)?;
+        let mut pairs = digits(words.next()?)?;
+        // Earlier versions wrote pairs without their audits; such pairs excuse nothing.
+        if pairs.len() != audits.len() {
+            pairs = vec![None; audits.len()];
         }
-        for agrees in bits(words.next()?)? {
-            push(
-                &mut state.live,
-                &mut state.live_disagreements,
-                (agrees, 0),
-                rules.window,
-            );
+        for (agrees, live_agree) in audits.into_iter().zip(pairs) {
+            let audit = WindowedAudit {
+                agrees,
+                live_agree,
+                tenant: 0,
+            };
+            state.window.push(audit, rules.window);
         }
         // Earlier versions wrote no comparisons without a result.
         for undecided in words.next().map_or(Some(Vec::new()), bits)? {
@@ -220,7 +204,6 @@ impl DomainState {
 
     fn forget(&mut self, rules: &AuditRules) {
         self.window.clear();
-        self.disagreements = 0;
         self.next_look = self.clean_size(rules);
     }
 
@@ -257,9 +240,9 @@ impl DomainState {
 
     /// Whether the latest audits alone prove a rate above the limit.
     fn proves_error(&self, rules: &AuditRules) -> bool {
-        let latest = self.window.iter().rev().take(rules.recent);
-        let (audits, wrong) = latest.fold((0, 0), |(audits, wrong), (agrees, _)| {
-            (audits + 1, wrong + u32::from(!agrees))
+        let latest = self.window.audits().rev().take(rules.recent);
+        let (audits, wrong) = latest.fold((0, 0), |(audits, wrong), audit| {
+            (audits + 1, wrong + u32::from(!audit.agrees))
         });
         let below = lower(wrong, audits, 0.05);
         self.beyond_baseline(below) > rules.max_error
@@ -288,57 +271,52 @@ impl DomainState {
         self.beyond_baseline(above)
     }
 
-    /// The part of a rate that two live answers do not explain.
+    /// The part of a rate that two live answers do not explain. Audits of accounts without such
+    /// pairs have no known noise, so they are excused for none.
     fn beyond_baseline(&self, rate: f64) -> f64 {
-        let base = lower(
-            self.live_disagreements,
-            count(self.live.len()),
-            BASELINE_ERROR,
-        );
+        let counts = self.window.counts();
+        let base = match counts.live_disagreements {
+            0 => 0.0,
+            wrong => lower(wrong, counts.pairs, BASELINE_ERROR) * self.window.paired_share(),
+        };
         ((rate - base) / (1.0 - base).max(f64::EPSILON)).max(0.0)
     }
 
     pub(super) fn report(&self) -> AuditReport {
-        let (audits, disagreements) = self.counts();
+        let counts = self.window.counts();
         AuditReport {
             serves: self.serves,
-            audits,
-            disagreements,
+            audits: counts.audits,
+            disagreements: counts.disagreements,
             undecided: count(self.undecided_count()),
             apart: 0,
-            live_pairs: count(self.live.len()),
-            live_disagreements: self.live_disagreements,
+            live_pairs: counts.pairs,
+            live_disagreements: counts.live_disagreements,
             bound: self.current_bound,
             missing: if self.serves {
                 0
             } else {
-                self.next_look.saturating_sub(audits)
+                self.next_look.saturating_sub(counts.audits)
             },
         }
     }
 }
 
-/// The digits behind the `w` of a saved window.
-fn bits(word: &str) -> Option<Vec<bool>> {
+/// The digits behind the `w` of a saved window; `-` is `None`.
+fn digits(word: &str) -> Option<Vec<Option<bool>>> {
     let digits = word.strip_prefix('w')?.chars();
-    let bit = |digit| match digit {
-        '0' => Some(false),
-        '1' => Some(true),
+    let known = |digit| match digit {
+        '0' => Some(Some(false)),
+        '1' => Some(Some(true)),
+        '-' => Some(None),
         _ => None,
     };
-    digits.map(bit).collect()
+    digits.map(known).collect()
 }
 
-fn push(window: &mut VecDeque<(bool, u64)>, wrong: &mut u32, newest: (bool, u64), most: usize) {
-    window.push_back(newest);
-    *wrong += u32::from(!newest.0);
-    if window.len() > most && window.pop_front().is_some_and(|(agrees, _)| !agrees) {
-        *wrong -= 1;
-    }
-}
-
-fn wrong(window: &VecDeque<(bool, u64)>) -> u32 {
-    count(window.iter().filter(|(agrees, _)| !agrees).count())
+/// [`digits`] that are all known.
+fn bits(word: &str) -> Option<Vec<bool>> {
+    digits(word)?.into_iter().collect()
 }
 
 fn count(length: usize) -> u32 {

@@ -1,0 +1,96 @@
+//! The latest audits of a domain, with the pairs of live answers that came with them.
+
+use std::collections::{BTreeSet, VecDeque};
+
+/// The result of one audit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WindowedAudit {
+    /// The stored answer agreed with the live one.
+    pub(super) agrees: bool,
+    /// Two live answers agreed; `None` where one was asked for.
+    pub(super) live_agree: Option<bool>,
+    /// Digest of the account; 0 after a restart.
+    pub(super) tenant: u64,
+}
+
+/// What a window adds up to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct WindowCounts {
+    pub(super) audits: u32,
+    pub(super) disagreements: u32,
+    /// Pairs of live answers.
+    pub(super) pairs: u32,
+    pub(super) live_disagreements: u32,
+}
+
+/// The latest audits, oldest first. A pair of live answers stays as long as its audit, so that the
+/// noise that a domain is excused for is that of the audits it is judged by.
+#[derive(Debug, Default)]
+pub(super) struct AuditWindow {
+    audits: VecDeque<WindowedAudit>,
+    counts: WindowCounts,
+}
+
+impl AuditWindow {
+    pub(super) fn counts(&self) -> WindowCounts {
+        self.counts
+    }
+
+    /// The audits, oldest first.
+    pub(super) fn audits(&self) -> impl DoubleEndedIterator<Item = &WindowedAudit> {
+        self.audits.iter()
+    }
+
+    /// The share of audits that are of accounts with a pair of live answers.
+    pub(super) fn paired_share(&self) -> f64 {
+        let pairs = self.audits.iter().filter(|one| one.live_agree.is_some());
+        let tenants: BTreeSet<u64> = pairs.map(|audit| audit.tenant).collect();
+        let (mut audits, mut paired) = (0_u32, 0_u32);
+        for audit in &self.audits {
+            audits += 1;
+            paired += u32::from(tenants.contains(&audit.tenant));
+        }
+        f64::from(paired) / f64::from(audits.max(1))
+    }
+
+    /// Adds an audit; above `most` the oldest one leaves.
+    pub(super) fn push(&mut self, audit: WindowedAudit, most: usize) {
+        self.audits.push_back(audit);
+        self.counts.add(audit);
+        if self.audits.len() > most {
+            self.audits.pop_front();
+            self.recount();
+        }
+    }
+
+    /// Forgets the audits of an account. Pairs from before a restart may be its own, so they go too.
+    pub(super) fn leave_out(&mut self, tenant: u64) {
+        self.audits.retain(|audit| audit.tenant != tenant);
+        for audit in &mut self.audits {
+            if audit.tenant == 0 {
+                audit.live_agree = None;
+            }
+        }
+        self.recount();
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    fn recount(&mut self) {
+        self.counts = WindowCounts::default();
+        for audit in &self.audits {
+            self.counts.add(*audit);
+        }
+    }
+}
+
+impl WindowCounts {
+    fn add(&mut self, audit: WindowedAudit) {
+        self.audits += 1;
+        self.disagreements += u32::from(!audit.agrees);
+        self.pairs += u32::from(audit.live_agree.is_some());
+        self.live_disagreements += u32::from(audit.live_agree == Some(false));
+    }
+}
