@@ -258,6 +258,12 @@ impl MeaningCache {
         lock(&self.auditor).unjudged(case.domain, case.tenant);
     }
 
+    /// Takes back an audit whose request ended before a provider was asked.
+    pub(crate) fn withdrawn(&self, case: &AuditCase) {
+        lock(&self.tally).judged(case.domain, None);
+        lock(&self.auditor).withdrawn(case.domain, case.tenant);
+    }
+
     /// Counts a hit that is served.
     pub(crate) fn hit(&self, domain: Domain) {
         lock(&self.tally).hit(domain);

@@ -300,6 +300,12 @@ fn lasting(degraded: &[Degradation]) -> Vec<Degradation> {
 impl Drop for Recording {
     fn drop(&mut self) {
         self.live.close();
+        let meaning = self.meaning.get_mut();
+        let note = meaning.unwrap_or_else(PoisonError::into_inner).take();
+        // A request that was refused its money, or whose caller left, was never settled.
+        if let Some(case) = note.and_then(|note| note.audit) {
+            self.cache.meaning().withdrawn(&case);
+        }
     }
 }
 

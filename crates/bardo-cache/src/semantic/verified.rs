@@ -259,6 +259,14 @@ impl HitAuditor {
         }
     }
 
+    /// Takes back an audit of [`HitAuditor::decide`] that no provider was asked for.
+    pub fn withdrawn(&mut self, domain: Domain, tenant: u64) {
+        self.unjudged(domain, tenant);
+        if let Some(known) = self.tenants.get_mut(tenant, domain) {
+            known.today = known.today.saturating_sub(1);
+        }
+    }
+
     /// The evidence as text, a line for each domain, for [`HitAuditor::restore`].
     #[must_use]
     pub fn saved(&self) -> String {

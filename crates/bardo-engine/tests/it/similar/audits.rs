@@ -171,6 +171,25 @@ async fn an_audit_whose_live_answer_fails_has_no_result() {
 }
 
 #[tokio::test]
+async fn audits_that_no_provider_was_asked_for_do_not_count() {
+    let rules = AuditRules {
+        baseline: 0.0,
+        audits_per_day: 50,
+        ..AuditRules::default()
+    };
+    let (purse, _) = purse(rules).await;
+    ask(&purse, "How do I sell 1 ETH?").await;
+    purse.books.fail_reserves.store(50, Ordering::Relaxed);
+    let body = question(Dialect::Chat, "g", "How can I sell one ETH?", false);
+    for _ in 0..50 {
+        assert!(purse.ask(Dialect::Chat, &body).await.is_err());
+    }
+    assert_eq!(unknown(&purse).unjudged, 50);
+    let answer = ask(&purse, "How can I sell one ETH?").await;
+    assert_eq!(answer, ("miss".to_owned(), reason("audit")));
+}
+
+#[tokio::test]
 async fn a_second_live_answer_is_the_owners_and_compared_with_the_first() {
     let (purse, _) = purse(AuditRules {
         baseline: 1.0,
