@@ -46,8 +46,9 @@
 //! the last 200 (of at least 50) have none, the domain has no proof: it stops, and no look passes.
 //!
 //! **Accounts.** The answers of one account must not stop a domain for all. Where the last 50 audits
-//! of an account alone prove a rate above the limit, with an error of 0.1 %, and the window has at
-//! least 50 audits of others, the account is set apart: nothing is served to it, its audits leave
+//! of an account alone prove a rate above the limit, with an error of 0.1 %, or more than half of its
+//! last 50 comparisons have no result, and the window has at least 50 audits of others, the account is
+//! set apart: nothing is served to it, its audits leave
 //! the window, and it returns after a clean record of its own (390 audits, more each time). The
 //! error is that small so that leaving such accounts out does not flatter the others.
 //!
@@ -297,13 +298,20 @@ impl HitAuditor {
     }
 
     /// Takes an audit whose answers the comparison could not tell apart. It counts neither for nor
-    /// against the domain, but a domain with too many of them has no proof and stops.
+    /// against the domain, but a domain with too many of them has no proof and stops. An account
+    /// with too many of them is set apart as in [`HitAuditor::record`].
     pub fn undecided(&mut self, domain: Domain, tenant: u64) -> Option<DomainChange> {
         self.unjudged(domain, tenant);
-        if self.tenants.is_apart(tenant, domain) {
+        let state = self.domains.get_mut(&domain)?;
+        let known = self.tenants.entry(tenant, domain);
+        known.compared(true);
+        if known.apart {
             return None;
         }
-        self.domains.get_mut(&domain)?.undecided(&self.rules)
+        if known.is_unproven() && state.audits_beside(tenant) >= self.rules.first.max(1) {
+            return self.set_apart(domain, tenant);
+        }
+        state.undecided(tenant, &self.rules)
     }
 
     /// Takes the result of an audit; returns what it changed for its domain.
@@ -320,25 +328,26 @@ impl HitAuditor {
         let pooled = self.pooled(domain);
         let state = self.domains.get_mut(&domain)?;
         let known = self.tenants.entry(tenant, domain);
+        known.compared(false);
         if known.apart {
             known.prove(outcome.agrees, &self.rules);
             return None;
         }
         let proves = known.proves_error(outcome.agrees, &self.rules);
         if proves && state.audits_beside(tenant) >= self.rules.first.max(1) {
-            known.set_apart();
-            state.leave_out(tenant);
-            self.rebound();
-            return self.left_with(domain);
+            return self.set_apart(domain, tenant);
         }
         let change = state.record(tenant, outcome, &self.rules, pooled);
         self.rebound();
         change
     }
 
-    /// A domain without an account that was set apart ceases to serve where the evidence of the others is
-    /// not enough; it stays.
-    fn left_with(&mut self, domain: Domain) -> Option<DomainChange> {
+    /// Sets an account apart. The domain ceases to serve where the evidence of the others is not
+    /// enough; it stays.
+    fn set_apart(&mut self, domain: Domain, tenant: u64) -> Option<DomainChange> {
+        self.tenants.entry(tenant, domain).set_apart();
+        self.domains.get_mut(&domain)?.leave_out(tenant);
+        self.rebound();
         let state = self.domains.get_mut(&domain)?;
         let stops = state.serves && state.current_bound > self.rules.max_error;
         stops.then(|| {

@@ -114,6 +114,32 @@ fn a_lone_account_is_its_domain() {
     assert_eq!(auditor.report(Domain::Reference).apart, 0);
 }
 
+#[test]
+fn an_account_whose_answers_cannot_be_compared_does_not_stop_the_domain() {
+    let mut auditor = HitAuditor::new(AuditRules::default());
+    for _ in 0..60 {
+        auditor.record(Domain::Reference, 1, AGREES);
+    }
+    for _ in 0..200 {
+        assert_eq!(auditor.undecided(Domain::Reference, 2), None);
+    }
+    assert!(auditor.serves_to(Domain::Reference, 1));
+    assert!(!auditor.serves_to(Domain::Reference, 2));
+    let report = auditor.report(Domain::Reference);
+    assert_eq!((report.apart, report.undecided), (1, 0));
+    // It returns on clean audits, while most of its comparisons have a result.
+    for _ in 0..390 {
+        auditor.record(Domain::Reference, 2, AGREES);
+        auditor.undecided(Domain::Reference, 2);
+        auditor.undecided(Domain::Reference, 2);
+    }
+    assert!(!auditor.serves_to(Domain::Reference, 2));
+    for _ in 0..50 {
+        auditor.record(Domain::Reference, 2, AGREES);
+    }
+    assert!(auditor.serves_to(Domain::Reference, 2));
+}
+
 fn verified() -> AuditRules {
     AuditRules {
         mode: AuditMode::Verified,

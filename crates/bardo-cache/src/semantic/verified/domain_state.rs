@@ -20,8 +20,8 @@ pub(super) struct DomainState {
     since_alarm: Option<usize>,
     looks: u32,
     next_look: u32,
-    /// Whether each of the latest comparisons came to no result.
-    undecided: VecDeque<bool>,
+    /// Whether each of the latest comparisons came to no result, and the digest of its account.
+    undecided: VecDeque<(bool, u64)>,
 }
 
 /// Comparisons that are remembered for those without a result.
@@ -55,13 +55,13 @@ impl DomainState {
     }
 
     /// Takes a comparison without a result.
-    pub(super) fn undecided(&mut self, rules: &AuditRules) -> Option<DomainChange> {
-        self.compared(true);
+    pub(super) fn undecided(&mut self, tenant: u64, rules: &AuditRules) -> Option<DomainChange> {
+        self.compared(true, tenant);
         (self.serves && self.is_unproven()).then(|| self.stop(rules))
     }
 
-    fn compared(&mut self, undecided: bool) {
-        self.undecided.push_back(undecided);
+    fn compared(&mut self, undecided: bool, tenant: u64) {
+        self.undecided.push_back((undecided, tenant));
         if self.undecided.len() > COMPARISONS {
             self.undecided.pop_front();
         }
@@ -70,7 +70,7 @@ impl DomainState {
     fn undecided_count(&self) -> usize {
         self.undecided
             .iter()
-            .filter(|undecided| **undecided)
+            .filter(|(undecided, _)| *undecided)
             .count()
     }
 
@@ -86,10 +86,11 @@ impl DomainState {
         count(others.count())
     }
 
-    /// Forgets the audits of an account and their pairs, so that the noise of its answers excuses those
-    /// of no other.
+    /// Forgets the audits of an account, their pairs and its comparisons, so that the noise of its
+    /// answers excuses those of no other.
     pub(super) fn leave_out(&mut self, tenant: u64) {
         self.window.leave_out(tenant);
+        self.undecided.retain(|(_, of)| *of != tenant);
     }
 
     pub(super) fn record(
@@ -99,7 +100,7 @@ impl DomainState {
         rules: &AuditRules,
         pooled: f64,
     ) -> Option<DomainChange> {
-        self.compared(false);
+        self.compared(false, tenant);
         let audit = WindowedAudit {
             agrees: outcome.agrees,
             live_agree: outcome.live_agree,
@@ -137,7 +138,7 @@ impl DomainState {
             self.next_look,
             digits(&mut self.window.audits().map(|audit| Some(audit.agrees))),
             digits(&mut self.window.audits().map(|audit| audit.live_agree)),
-            digits(&mut self.undecided.iter().copied().map(Some)),
+            digits(&mut self.undecided.iter().map(|(undecided, _)| Some(*undecided))),
         )
     }
 
@@ -185,7 +186,7 @@ impl DomainState {
         }
         // Earlier versions wrote no comparisons without a result.
         for undecided in words.next().map_or(Some(Vec::new()), bits)? {
-            state.compared(undecided);
+            state.compared(undecided, 0);
         }
         words.next().is_none().then_some(state)
     }

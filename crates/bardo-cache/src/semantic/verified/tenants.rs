@@ -12,7 +12,7 @@ const TENANTS_MAX: usize = 10_000;
 const APART_ERROR: f64 = 0.001;
 /// The error of the proof that ends it, halved and more each time.
 const RETURN_ERROR: f64 = 0.04;
-/// The latest audits of an account that count.
+/// The latest audits and comparisons of an account that count.
 const LATEST: u32 = 50;
 
 /// The audits of one account in one domain.
@@ -24,6 +24,9 @@ pub(super) struct TenantAudits {
     /// The latest audits, the newest in the lowest bit; a set bit disagreed.
     latest: u64,
     seen: u32,
+    /// The latest comparisons, the newest in the lowest bit; a set bit came to no result.
+    undecided: u64,
+    compared: u32,
     /// Its hits are not served, and its audits do not count for the domain.
     pub(super) apart: bool,
     /// Audits that agreed since the last disagreement, while set apart.
@@ -34,10 +37,21 @@ pub(super) struct TenantAudits {
 impl TenantAudits {
     /// Takes an audit; whether the latest ones prove a rate above the limit.
     pub(super) fn proves_error(&mut self, agrees: bool, rules: &AuditRules) -> bool {
-        self.latest = (self.latest << 1 | u64::from(!agrees)) & ((1 << LATEST) - 1);
+        self.latest = pushed(self.latest, !agrees);
         self.seen = (self.seen + 1).min(LATEST);
         let wrong = self.latest.count_ones();
         !agrees && lower(wrong, self.seen, APART_ERROR) > rules.max_error
+    }
+
+    /// Takes a comparison, with a result or without.
+    pub(super) fn compared(&mut self, undecided: bool) {
+        self.undecided = pushed(self.undecided, undecided);
+        self.compared = (self.compared + 1).min(LATEST);
+    }
+
+    /// More than half of the latest comparisons came to no result.
+    pub(super) fn is_unproven(&self) -> bool {
+        self.compared >= LATEST && self.undecided.count_ones() * 2 > LATEST
     }
 
     pub(super) fn set_apart(&mut self) {
@@ -50,12 +64,18 @@ impl TenantAudits {
     pub(super) fn prove(&mut self, agrees: bool, rules: &AuditRules) {
         self.clean = if agrees { self.clean + 1 } else { 0 };
         let time = f64::from(self.times.max(1));
-        if self.clean >= clean_audits(rules.max_error, RETURN_ERROR / (time * (time + 1.0))) {
+        let needed = clean_audits(rules.max_error, RETURN_ERROR / (time * (time + 1.0)));
+        if self.clean >= needed && !self.is_unproven() {
             self.apart = false;
             self.latest = 0;
             self.seen = 0;
         }
     }
+}
+
+/// The latest bits with one more.
+fn pushed(latest: u64, newest: bool) -> u64 {
+    (latest << 1 | u64::from(newest)) & ((1 << LATEST) - 1)
 }
 
 /// All accounts in all domains, a limited number of them.
