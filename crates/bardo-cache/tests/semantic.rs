@@ -270,10 +270,21 @@ fn evidence_outlives_a_restart_and_lost_evidence_is_no_clean_record() {
         assert_eq!(again.report(domain), auditor.report(domain), "{domain:?}");
     }
     assert_eq!(again.saved(), auditor.saved());
-    for lost in ["reference", "reference 1 0 x", "reference 1 0 390 - w1 w2"] {
+    let fresh = HitAuditor::new(AuditRules::default());
+    let saved = fresh.saved();
+    let own = saved.lines().find(|line| line.starts_with("reference "));
+    let own = format!("{}\n", own.expect("each domain has a line"));
+    for lost in [
+        "",
+        "\n",
+        "reference\n",
+        "reference 1 0 x\n",
+        "reference 1 0 390 - w1 w2\n",
+        "referense 0 1 390 - w w w\n",
+    ] {
         let mut again = HitAuditor::new(AuditRules::default());
         assert!(again.serves(Domain::Reference));
-        again.restore(lost);
+        again.restore(&saved.replace(&own, lost));
         assert!(!again.serves(Domain::Reference), "{lost}");
         assert!(again.serves(Domain::Strategy), "{lost}");
     }

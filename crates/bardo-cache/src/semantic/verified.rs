@@ -276,14 +276,19 @@ impl HitAuditor {
         lines.collect()
     }
 
-    /// Takes back the evidence that [`HitAuditor::saved`] wrote. A line that cannot be read leaves
-    /// its domain stopped, where it names one: lost evidence is no clean record.
+    /// Takes back the evidence that [`HitAuditor::saved`] wrote. Without one line that can be read a
+    /// domain is stopped: lost evidence is no clean record. An empty text changes nothing.
     pub fn restore(&mut self, text: &str) {
-        for line in text.lines() {
-            let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
-            let named = Domain::ALL.into_iter().find(|one| one.as_str() == name);
-            if let Some(state) = named.and_then(|domain| self.domains.get_mut(&domain)) {
-                state.read(rest, &self.rules);
+        if text.is_empty() {
+            return;
+        }
+        for (domain, state) in &mut self.domains {
+            let name = domain.as_str();
+            let own = text.lines().filter_map(|line| line.strip_prefix(name));
+            let mut own = own.filter(|rest| rest.is_empty() || rest.starts_with(' '));
+            match (own.next(), own.next()) {
+                (Some(line), None) => state.read(line.trim_start(), &self.rules),
+                _ => state.distrust(&self.rules),
             }
         }
         self.rebound();
