@@ -374,6 +374,32 @@ fn a_verified_domain_waits_for_its_evidence_and_a_guarded_one_does_not() {
 }
 
 #[test]
+fn a_domain_with_a_small_limit_serves_again_after_each_stop() {
+    for max_error in [0.000_5, 0.001_9, 0.002] {
+        let mut auditor = HitAuditor::new(AuditRules {
+            mode: AuditMode::Verified,
+            max_error,
+            ..AuditRules::default()
+        });
+        for _ in 0..3 {
+            let size = auditor.report(Domain::Market).missing;
+            let changes: Vec<_> = (0..size)
+                .filter_map(|_| auditor.record(Domain::Market, 1, AGREES))
+                .collect();
+            assert_eq!(changes, [DomainChange::Started], "{max_error}: {size}");
+            let mut again = HitAuditor::new(AuditRules {
+                max_error,
+                ..AuditRules::default()
+            });
+            again.restore(&auditor.saved());
+            assert!(again.serves(Domain::Market), "{max_error}");
+            let stopped = (0..3).any(|_| auditor.record(Domain::Market, 1, DISAGREES).is_some());
+            assert!(stopped, "{max_error}");
+        }
+    }
+}
+
+#[test]
 fn a_disagreement_stops_a_domain_without_a_record_and_each_restart_needs_more() {
     let mut auditor = HitAuditor::new(AuditRules::default());
     assert_eq!(

@@ -40,7 +40,8 @@
 //! 1))`, which sums to 4 % over all looks of the life of a domain. Look `k` comes when a clean
 //! record of that size would suffice: 299 clean audits bound 1 % at 95 % without any correction;
 //! with the correction and the share for the baseline, the first look comes at 390. A look that
-//! fails is followed by one at twice its audits; above the window the collection starts again.
+//! fails is followed by one at twice its audits; above the window the collection starts again. Where
+//! a look needs more audits than the window has, at limits below about 0.2 %, the window grows to that.
 //!
 //! **Comparisons without a result** count neither for nor against a domain. Where more than half of
 //! the last 200 (of at least 50) have none, the domain has no proof: it stops, and no look passes.
@@ -99,8 +100,8 @@ pub struct AuditRules {
     pub baseline: f64,
     /// Hits of a tenant in a domain that are all audited.
     pub first: u32,
-    /// Audits that are kept for a domain.
-    pub window: usize,
+    /// Audits that are kept for a domain; more where a clean record of that size proves too little.
+    pub window: u32,
     /// The latest audits that can stop a domain by themselves.
     pub recent: usize,
     /// The most audits of a tenant in a day.

@@ -106,7 +106,7 @@ impl DomainState {
             live_agree: outcome.live_agree,
             tenant,
         };
-        self.window.push(audit, rules.window);
+        self.window.push(audit, self.window_max(rules));
         self.since_alarm = match (outcome.agrees, self.since_alarm) {
             (false, _) => Some(0),
             (true, since) => since.map(|audits| audits + 1),
@@ -171,6 +171,7 @@ impl DomainState {
             number => Some(number.parse().ok()?),
         };
         let audits = bits(words.next()?)?;
+        let most = state.window_max(rules);
         let mut pairs = digits(words.next()?)?;
         // Earlier versions wrote pairs without their audits; such pairs excuse nothing.
         if pairs.len() != audits.len() {
@@ -182,7 +183,7 @@ impl DomainState {
                 live_agree,
                 tenant: 0,
             };
-            state.window.push(audit, rules.window);
+            state.window.push(audit, most);
         }
         // Earlier versions wrote no comparisons without a result.
         for undecided in words.next().map_or(Some(Vec::new()), bits)? {
@@ -218,6 +219,11 @@ impl DomainState {
         clean_audits(rules.max_error, self.look_error())
     }
 
+    /// The audits that are kept: at least as many as the next look needs.
+    fn window_max(&self, rules: &AuditRules) -> u32 {
+        rules.window.max(self.clean_size(rules))
+    }
+
     /// Looks at the evidence of a stopped domain where a look is due.
     fn look(&mut self, rules: &AuditRules) -> Option<DomainChange> {
         let (audits, disagreements) = self.counts();
@@ -233,7 +239,7 @@ impl DomainState {
             return Some(DomainChange::Started);
         }
         self.next_look = audits.saturating_mul(2).max(self.clean_size(rules));
-        if usize::try_from(self.next_look).is_ok_and(|next| next > rules.window) {
+        if self.next_look > self.window_max(rules) {
             self.forget(rules);
         }
         None

@@ -53,13 +53,14 @@ impl AuditWindow {
         f64::from(paired) / f64::from(audits.max(1))
     }
 
-    /// Adds an audit; above `most` the oldest one leaves.
-    pub(super) fn push(&mut self, audit: WindowedAudit, most: usize) {
+    /// Adds an audit; above `most` the oldest ones leave.
+    pub(super) fn push(&mut self, audit: WindowedAudit, most: u32) {
         self.audits.push_back(audit);
         self.counts.add(audit);
-        if self.audits.len() > most {
-            self.audits.pop_front();
-            self.recount();
+        while self.counts.audits > most
+            && let Some(oldest) = self.audits.pop_front()
+        {
+            self.counts.remove(oldest);
         }
     }
 
@@ -92,5 +93,12 @@ impl WindowCounts {
         self.disagreements += u32::from(!audit.agrees);
         self.pairs += u32::from(audit.live_agree.is_some());
         self.live_disagreements += u32::from(audit.live_agree == Some(false));
+    }
+
+    fn remove(&mut self, audit: WindowedAudit) {
+        self.audits -= 1;
+        self.disagreements -= u32::from(!audit.agrees);
+        self.pairs -= u32::from(audit.live_agree.is_some());
+        self.live_disagreements -= u32::from(audit.live_agree == Some(false));
     }
 }
