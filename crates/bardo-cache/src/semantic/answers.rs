@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use claims::{AnswerClaims, Finding};
 
-use crate::guard::Signature;
+use crate::guard::{Mismatch, Signature};
 
 /// The least cosine of two single sentences that agree although their words differ.
 const ANSWER_SIMILARITY: f32 = 0.90;
@@ -31,6 +31,9 @@ const PIECE_BYTES: usize = 256;
 /// may say more than the other, but sentences about one subject must not have another number or
 /// name, a negation or an opposite word. Without a contradiction, close vectors agree, also less
 /// close ones where both answers share figures or names, and distant ones disagree.
+///
+/// Of a long answer only a part is read: 48 sentences, and none that is too long for the guard. What
+/// was read can show that the answer disagrees, but it agrees only with equal words.
 #[must_use]
 pub fn verdict(stored: &str, live: &str, similarity: Option<f32>) -> Option<bool> {
     if normal(stored) == normal(live) {
@@ -38,11 +41,14 @@ pub fn verdict(stored: &str, live: &str, similarity: Option<f32>) -> Option<bool
     }
     let (one, other) = AnswerClaims::of(stored, live);
     if one.is_short() && other.is_short() {
-        if facts(stored) != facts(live) {
+        let (one, other) = (SentenceFacts::of(stored), SentenceFacts::of(live));
+        if one.found != other.found {
             return Some(false);
         }
-        return similarity.map(|cosine| cosine >= ANSWER_SIMILARITY);
+        let agrees = similarity? >= ANSWER_SIMILARITY;
+        return (!agrees || !(one.is_cut || other.is_cut)).then_some(agrees);
     }
+    let is_cut = one.is_cut() || other.is_cut();
     match one.compare(&other) {
         Finding::Contradiction => Some(false),
         Finding::Doubt => similarity.filter(|cosine| *cosine < DISTANT).map(|_| false),
@@ -54,7 +60,7 @@ pub fn verdict(stored: &str, live: &str, similarity: Option<f32>) -> Option<bool
                 CLOSE
             };
             if cosine >= close {
-                Some(true)
+                (!is_cut).then_some(true)
             } else {
                 (cosine < DISTANT).then_some(false)
             }
@@ -81,26 +87,37 @@ fn normal(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// What must be equal in two answers.
-fn facts(text: &str) -> BTreeSet<(String, String)> {
-    let mut found = BTreeSet::new();
-    let mut piece = String::new();
-    for word in text.split_whitespace() {
-        if piece.len() + word.len() > PIECE_BYTES {
-            collect(&piece, &mut found);
-            piece.clear();
-        }
-        piece.push_str(word);
-        piece.push(' ');
-    }
-    collect(&piece, &mut found);
-    found
+/// What must be equal in two single sentences.
+#[derive(Default)]
+struct SentenceFacts {
+    found: BTreeSet<(String, String)>,
+    /// A piece was too long to be read.
+    is_cut: bool,
 }
 
-fn collect(piece: &str, found: &mut BTreeSet<(String, String)>) {
-    let signature = Signature::of(piece);
-    let facts = signature.facts();
-    found.extend(facts.map(|(class, key)| (class.to_owned(), key.to_owned())));
+impl SentenceFacts {
+    fn of(text: &str) -> Self {
+        let mut facts = Self::default();
+        let mut piece = String::new();
+        for word in text.split_whitespace() {
+            if piece.len() + word.len() > PIECE_BYTES {
+                facts.collect(&piece);
+                piece.clear();
+            }
+            piece.push_str(word);
+            piece.push(' ');
+        }
+        facts.collect(&piece);
+        facts
+    }
+
+    fn collect(&mut self, piece: &str) {
+        let signature = Signature::of(piece);
+        self.is_cut |= signature.unusable() == Some(Mismatch::TooLong);
+        let facts = signature.facts();
+        self.found
+            .extend(facts.map(|(class, key)| (class.to_owned(), key.to_owned())));
+    }
 }
 
 #[cfg(test)]
@@ -181,6 +198,27 @@ mod tests {
         let other = "Open the settings and choose a theme. The dark one saves power.";
         assert_eq!(verdict(LONG, other, Some(0.2)), Some(false));
         assert_eq!(verdict(LONG, other, Some(0.6)), None);
+    }
+
+    #[test]
+    fn an_answer_that_was_not_read_whole_agrees_only_with_an_equal_one() {
+        let last = "The fee of the last plan is 10 USDC";
+        let many: String = (0..48).map(|at| format!("Plan {at} is open. ")).collect();
+        let bytes = format!("It is open. {last} {}", "and open ".repeat(300));
+        let words: String = (0..70).map(|at| format!("word{at} ")).collect();
+        let words = format!("It is open. {last} {words}");
+        let letters = format!("{last} {}", "x ".repeat(200));
+        for one in [format!("{many}{last}"), bytes, words, letters] {
+            let other = one.replace("10 USDC", "11 USDC");
+            assert_ne!(verdict(&one, &other, Some(0.99)), Some(true), "{one}");
+            let other = one.replace("is open", "is now open");
+            let other = other.replace("last plan", "latest plan");
+            assert_eq!(verdict(&one, &other, Some(0.99)), None, "{one}");
+            assert_eq!(verdict(&one, &one, None), Some(true), "{one}");
+        }
+        // What was read can still show that they disagree.
+        let (one, other) = (format!("Yes. {many}{last}"), format!("No. {many}{last}"));
+        assert_eq!(verdict(&one, &other, Some(0.99)), Some(false));
     }
 
     #[test]

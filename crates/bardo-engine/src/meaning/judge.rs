@@ -13,7 +13,8 @@ use tokio::sync::oneshot;
 use super::MeaningCache;
 use crate::live::AnswerOrigin;
 
-/// Tokens of an answer that are compared by their vector; its facts are compared as a whole.
+/// Tokens of an answer that are compared by their vector. Its facts are compared up to a limit, above
+/// which an answer agrees only with an equal one ([`answers::verdict`]).
 const ANSWER_TOKENS: usize = 256;
 /// Time for the vector of an answer. No caller waits for it.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use crate::guard::{Mismatch, Signature};
 
 const OPPOSITES: &str = include_str!("../../../data/guard/opposites.txt");
-/// Sentences of an answer that are compared; later ones are left out.
+/// Sentences of an answer that are compared. An answer with more is not read whole.
 const SENTENCES_MAX: usize = 48;
 /// The least share of common words at which two sentences speak of one subject.
 const ALIGNED: f64 = 0.6;
@@ -44,6 +44,8 @@ pub(super) struct AnswerClaims {
     sentences: Vec<Sentence>,
     /// "Yes" or "no" at the start.
     opening: Option<bool>,
+    /// There are more sentences than are read.
+    is_longer: bool,
 }
 
 struct Sentence {
@@ -84,10 +86,20 @@ impl AnswerClaims {
             }
         });
         let read = |sentence: &String| Sentence::read(sentence, names);
+        let read_at_most = sentences.iter().take(SENTENCES_MAX);
         Self {
-            sentences: sentences.iter().map(read).collect(),
+            sentences: read_at_most.map(read).collect(),
             opening,
+            is_longer: sentences.len() > SENTENCES_MAX,
         }
+    }
+
+    /// Whether a part of the answer was not read: sentences above the limit, or one that is too long
+    /// for the guard.
+    pub(super) fn is_cut(&self) -> bool {
+        let is_too_long =
+            |sentence: &Sentence| sentence.signature.unusable() == Some(Mismatch::TooLong);
+        self.is_longer || self.sentences.iter().any(is_too_long)
     }
 
     /// Whether the answer is a single short sentence.
@@ -339,7 +351,6 @@ fn sentences(text: &str) -> Vec<String> {
         }
     }
     push(&mut found, &mut sentence);
-    found.truncate(SENTENCES_MAX);
     found
 }
 
