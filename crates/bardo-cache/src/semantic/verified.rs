@@ -75,6 +75,10 @@ use super::Domain;
 /// Near-misses of the shipped evaluation; the guard joined none of them.
 const SHIPPED_AUDITS: u32 = 379;
 
+/// The least audits of other accounts in the window beside which an account is set apart: with fewer,
+/// nothing says that it is the account and not the domain.
+const OTHERS_MIN: u32 = 50;
+
 /// What has to be known before a domain serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AuditMode {
@@ -314,7 +318,7 @@ impl HitAuditor {
         if known.apart {
             return None;
         }
-        if known.is_unproven() && state.audits_beside(tenant) >= self.rules.first.max(1) {
+        if known.is_unproven() && state.audits_beside(tenant) >= OTHERS_MIN {
             return self.set_apart(domain, tenant);
         }
         state.undecided(tenant, &self.rules)
@@ -340,7 +344,7 @@ impl HitAuditor {
             return None;
         }
         let proves = known.proves_error(outcome.agrees, &self.rules);
-        if proves && state.audits_beside(tenant) >= self.rules.first.max(1) {
+        if proves && state.audits_beside(tenant) >= OTHERS_MIN {
             return self.set_apart(domain, tenant);
         }
         let change = state.record(tenant, outcome, &self.rules, pooled);

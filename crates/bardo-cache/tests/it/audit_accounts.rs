@@ -140,6 +140,26 @@ fn an_account_whose_answers_cannot_be_compared_does_not_stop_the_domain() {
     assert!(auditor.serves_to(Domain::Reference, 2));
 }
 
+#[test]
+fn an_account_is_set_apart_only_beside_fifty_audits_of_others() {
+    let mut auditor = HitAuditor::new(AuditRules {
+        first: 0,
+        ..AuditRules::default()
+    });
+    for outcomes in [49, 1] {
+        assert_eq!(auditor.report(Domain::Reference).apart, 0);
+        for _ in 0..3 {
+            auditor.record(Domain::Reference, 2, DISAGREES);
+        }
+        assert_eq!(auditor.report(Domain::Reference).apart, 0);
+        for _ in 0..outcomes {
+            auditor.record(Domain::Reference, 1, AGREES);
+        }
+    }
+    auditor.record(Domain::Reference, 2, DISAGREES);
+    assert_eq!(auditor.report(Domain::Reference).apart, 1);
+}
+
 fn verified() -> AuditRules {
     AuditRules {
         mode: AuditMode::Verified,
