@@ -54,7 +54,7 @@ fn ask(index: &Index, space: SearchSpace, text: &str) -> Nearest {
         vector: &vector(1.0),
         signature: &Signature::of(text),
     };
-    index.lookup(&space, &turn, 0.0)
+    index.lookup(&space, &turn, 0.0, &[])
 }
 
 #[test]

@@ -55,8 +55,8 @@ pub struct ExplainedHash {
 /// What the semantic layer would do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExplainedMeaning {
-    /// `hit`, `no_entry`, `similarity`, `guard`, `scope`, `stopped`, or the reason why the layer has
-    /// no part in the request.
+    /// `hit`, `no_entry`, `expired`, `similarity`, `guard`, `scope`, `stopped`, or the reason why the
+    /// layer has no part in the request.
     pub result: &'static str,
     /// The layer has a part in the request.
     pub eligible: bool,
@@ -88,7 +88,7 @@ impl Engine {
     async fn found_in_cache(&self, received: Received) -> Result<ExplainedCache, EngineError> {
         let call = self.read(received)?;
         self.refuse_hopeless(&call)?;
-        let slot = match slot_of(&call, &self.memory) {
+        let mut slot = match slot_of(&call, &self.memory) {
             Ok(slot) => slot,
             Err(skip) => {
                 let hash = self.left_out(&call, skip);
@@ -98,6 +98,7 @@ impl Engine {
                 });
             }
         };
+        self.set_regime_of(&call, &mut slot);
         let hash = self.found_by_hash(&call, &slot);
         let semantic = Some(self.found_by_meaning(&call, &slot).await);
         Ok(ExplainedCache { hash, semantic })
@@ -220,6 +221,7 @@ impl Engine {
             Similar::Far(Some(closest)) => ("similarity", Some(*closest)),
             Similar::Far(None) => ("no_entry", None),
             Similar::Closed => ("scope", None),
+            Similar::Expired { similarity } => ("expired", Some(*similarity)),
             Similar::Unknown => (NO_NEWS, None),
         };
         ExplainedMeaning {
@@ -272,6 +274,11 @@ fn in_words(found: &Similar, serves: bool, threshold: f32) -> String {
             model, settings, system prompt and earlier turns"
             .to_owned(),
         Similar::Unknown => WHY_NO_NEWS.to_owned(),
+        Similar::Expired { similarity } => format!(
+            "a stored question asks the same at similarity {}; its answer is too old, or too old \
+            for the regime of this request",
+            shown(similarity)
+        ),
         Similar::Closed => {
             "a stored question asks the same, and the key may not use the model or backend of its \
             answer"

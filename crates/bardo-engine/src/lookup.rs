@@ -167,11 +167,18 @@ impl Engine {
     /// The place of a request after what it shows to be old was removed.
     fn placed(&self, call: &Call, mut slot: CacheSlot) -> CacheSlot {
         let known = self.cache.invalidations();
-        slot.regime = call.hints().regime.or(known.regime()).or(slot.regime);
+        self.set_regime_of(call, &mut slot);
         self.watch(call, &slot);
         slot.flushes = known.count();
         slot.heard = self.cache.second().and_then(|_| known.heard());
         slot
+    }
+
+    /// Gives a place the regime of its reader: that of the request, or else of the operator, or else
+    /// the configured one.
+    pub(crate) fn set_regime_of(&self, call: &Call, slot: &mut CacheSlot) {
+        let set = self.cache.invalidations().regime();
+        slot.regime = call.hints().regime.or(set).or(slot.regime);
     }
 
     /// The entry for a request, if its caller may have it now.

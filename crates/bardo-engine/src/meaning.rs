@@ -156,11 +156,16 @@ impl MeaningCache {
             .unwrap_or(Err("late"))
     }
 
-    /// The nearest stored question that asks the same.
-    pub(crate) fn search(&self, question: &MeaningQuestion, vector: &SentenceVector) -> Nearest {
+    /// The nearest stored question that asks the same; `except` are passed over.
+    pub(crate) fn search(
+        &self,
+        question: &MeaningQuestion,
+        vector: &SentenceVector,
+        except: &[Key],
+    ) -> Nearest {
         let turn = turn(question, &vector.vector);
         let space = question.space(&vector.namespace);
-        lock(&self.index).lookup(&space, &turn, question.threshold)
+        lock(&self.index).lookup(&space, &turn, question.threshold, except)
     }
 
     /// The cosine of the nearest question of the same context; `None` where there is none.

@@ -58,6 +58,8 @@ pub(crate) enum Similar {
     Far(Option<f32>),
     /// The caller may not use the model or the backend of the answer.
     Closed,
+    /// The answer to the same question is too old for this reader, and the store still has it.
+    Expired { similarity: f32 },
     /// Nothing is compared: other processes may have removed the answers, and cannot tell.
     Unknown,
 }
@@ -150,7 +152,9 @@ impl Engine {
         vector: &SentenceVector,
     ) {
         let meaning = self.cache.meaning();
-        if !meaning.is_shared() || matches!(meaning.search(question, vector), Nearest::Hit { .. }) {
+        if !meaning.is_shared()
+            || matches!(meaning.search(question, vector, &[]), Nearest::Hit { .. })
+        {
             return;
         }
         let (tenant, now_ms) = (&call.principal().account, self.services.clock.now_ms());
@@ -318,16 +322,22 @@ impl Engine {
         }
         let now_ms = self.services.clock.now_ms();
         let reader = slot.reader(&call.principal().account, now_ms);
+        let (mut expired, mut nearest) = (Vec::new(), None);
         for _ in 0..TRIES {
-            match meaning.search(question, vector) {
+            match meaning.search(question, vector, &expired) {
                 Nearest::Hit { key, similarity } => match store.get(&key, &reader) {
                     Some(hit) if !may_have(call, &hit.entry.model, &hit.entry.provider) => {
                         return Similar::Closed;
                     }
                     Some(hit) => return Similar::Hit { hit, similarity },
-                    // It expired, and the store has not removed it yet.
+                    // Another reader may have it, or the store has not removed it yet.
+                    None if store.holds(&key) => {
+                        expired.push(key);
+                        nearest.get_or_insert(similarity);
+                    }
                     None => meaning.remove(&key),
                 },
+                Nearest::Guarded { .. } if nearest.is_some() => break,
                 Nearest::Guarded {
                     similarity,
                     mismatch,
@@ -341,7 +351,10 @@ impl Engine {
                 Nearest::Miss => break,
             }
         }
-        Similar::Far(meaning.closest(question, vector))
+        match nearest {
+            Some(similarity) => Similar::Expired { similarity },
+            None => Similar::Far(meaning.closest(question, vector)),
+        }
     }
 }
 
@@ -356,6 +369,7 @@ impl Similar {
             }
             Self::Far(None) => "no_entry".to_owned(),
             Self::Closed => "scope".to_owned(),
+            Self::Expired { .. } => "expired".to_owned(),
             Self::Unknown => NO_NEWS.to_owned(),
         }
     }

@@ -215,13 +215,14 @@ impl Index {
     }
 
     /// The nearest entry that asks the same. `threshold` is the least cosine, at least that of the
-    /// domain; a domain without a threshold never hits.
+    /// domain; a domain without a threshold never hits. Entries of `except` are passed over.
     #[must_use]
     pub fn lookup(
         &self,
         place: &SearchSpace,
         question: &EmbeddedTurn<'_>,
         threshold: f32,
+        except: &[Key],
     ) -> Nearest {
         let Some(least) = place.domain.threshold() else {
             return Nearest::Miss;
@@ -233,6 +234,9 @@ impl Index {
         let mut refused = None;
         for (at, similarity) in bucket.vectors.nearest(question.vector, from, CANDIDATES) {
             let (key, signature) = &bucket.entries[at];
+            if except.contains(key) {
+                continue;
+            }
             match question.signature.difference(signature) {
                 None => {
                     return Nearest::Hit {

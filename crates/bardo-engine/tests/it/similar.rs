@@ -11,8 +11,10 @@ use std::time::Duration;
 use bardo_access::BoxFuture;
 use bardo_cache::semantic::{AuditRules, DIMENSIONS};
 use bardo_cache::store::Flush;
+use bardo_cache::ttl::MarketRegime;
 use bardo_engine::{
-    CachePolicy, Engine, MeaningCounts, SemanticPolicy, SentenceVector, SentenceVectors,
+    CachePolicy, Engine, ExplainedCache, MeaningCounts, SemanticPolicy, SentenceVector,
+    SentenceVectors,
 };
 use bardo_types::model::Dialect;
 use bardo_types::money::{BasisPoints, MicroUsd};
@@ -361,15 +363,68 @@ async fn identical_questions_at_the_same_time_are_all_served_by_meaning() {
     assert_eq!(purse.bench.received().await.len(), 1);
 }
 
+async fn explained(purse: &Purse, body: &Value) -> ExplainedCache {
+    let mut received = purse.bench.received_request(Dialect::Chat, body);
+    received.principal = purse.principal();
+    let explained = purse.bench.engine.explain_cache(received).await;
+    explained.expect("it is well formed")
+}
+
+/// Answers about a market live in calm regimes alone.
+async fn calm_purse() -> Purse {
+    let (purse, _) = purse(serving()).await;
+    purse.bench.swap(|address| {
+        let mut world = world(address, false, Some(PRICE));
+        world.cache = policy(serving());
+        world.cache.limits.lifetimes.market_ms = 2;
+        world
+    });
+    purse
+}
+
+/// A question about a market, under a regime that the request names.
+fn of_market(text: &str, regime: Option<&str>) -> Value {
+    let mut body = question(Dialect::Chat, "g", text, false);
+    body["bardo"]["domain"] = json!("defi");
+    if let Some(regime) = regime {
+        body["bardo"]["regime"] = json!(regime);
+    }
+    body
+}
+
+#[tokio::test]
+async fn an_explanation_knows_the_regime_of_the_operator() {
+    let purse = calm_purse().await;
+    purse
+        .bench
+        .engine
+        .set_regime(Some(MarketRegime::Calm))
+        .await;
+    let first = of_market("How do I sell 1 ETH?", None);
+    purse.ask(Dialect::Chat, &first).await.expect("an answer");
+    assert_eq!(explained(&purse, &first).await.hash.result, "hit");
+    let other = of_market("How can I sell one ETH?", None);
+    let other = explained(&purse, &other).await.semantic;
+    assert_eq!(other.map(|one| one.result), Some("hit"));
+}
+
+#[tokio::test]
+async fn a_reader_of_a_stricter_regime_takes_no_question_from_the_others() {
+    let purse = calm_purse().await;
+    let first = of_market("How do I sell 1 ETH?", Some("calm"));
+    purse.ask(Dialect::Chat, &first).await.expect("an answer");
+    let strict = of_market("How can I sell one ETH?", Some("crisis"));
+    let strict = explained(&purse, &strict).await.semantic.expect("a part");
+    assert_eq!(strict.result, "expired");
+    assert_eq!(counts(&purse).entries, 1);
+    let calm = of_market("How can I sell one ETH?", Some("calm"));
+    assert_eq!(cache_of(&purse, &calm).await.0, "semantic");
+}
+
 #[tokio::test]
 async fn an_explanation_names_what_a_request_would_get() {
     let (purse, _) = purse(serving()).await;
-    let explain = async |body: &Value| {
-        let mut received = purse.bench.received_request(Dialect::Chat, body);
-        received.principal = purse.principal();
-        let explained = purse.bench.engine.explain_cache(received).await;
-        explained.expect("it is well formed")
-    };
+    let explain = async |body: &Value| explained(&purse, body).await;
     let first = question(Dialect::Chat, "g", "How do I sell 1 ETH?", false);
     let before = explain(&first).await;
     assert_eq!(before.hash.result, "no_entry");
