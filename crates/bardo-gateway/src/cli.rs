@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 pub(crate) use self::client::AdminClient;
 pub(crate) use self::failure::CliFailure;
 use crate::config::units::Span;
-use crate::config::{self, Config, Loaded};
+use crate::config::{self, Loaded};
 use crate::stores::DataFolderKind;
 use crate::{serve, simulation};
 
@@ -331,7 +331,7 @@ pub(crate) fn run() -> ExitCode {
         } => {
             let schema = match hints {
                 true => bardo_engine::hints_schema(),
-                false => schemars::schema_for!(Config).to_value(),
+                false => bardo_config::schema(),
             };
             say(format!("{schema:#}"));
             Ok(())

@@ -1,230 +1,73 @@
-//! Configuration: one schema, TOML or YAML, the environment over it, defaults under it.
+//! The settings of the program: what `bardo-config` reads, with the checks of the parts that it sets
+//! up.
 
-mod keystores;
-mod layers;
-mod raw;
-mod settings;
-mod spellings;
-mod standard_names;
-pub(crate) mod units;
-mod urls;
-
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
-pub(crate) use layers::{Layer, Layers, credentials};
-pub(crate) use raw::{
+pub(crate) use bardo_config::{
     AlertsConfig, BACKENDS, BankrConfig, BlockRunConfig, CacheConfig, ClickHouseConfig, Config,
-    DirectKey, DirectProvider, LangfuseConfig, LimitsConfig, ModeName, OtlpConfig,
-    OwnerModelConfig, PaymentsConfig, PriceConfig, PrivyConfig, ProviderMode, RawAlertEvent,
-    RawAuditMode, RawCacheScope, RawDomain, RawDurability, RawMinPFallback, RawPaymentScheme,
-    RawRegime, RawServer, RefusedPhrasesConfig, SemanticCacheConfig, ServiceConfig, SharedConfig,
-    StoreConfig, TelemetryConfig, VectorsConfig, WalletNetwork, WebhookConfig,
-    known_backend_beside, percent, usd,
+    ConfigError, DirectKey, DirectProvider, LangfuseConfig, LimitsConfig, Loaded, ModeName,
+    OtlpConfig, OwnerModelConfig, PaymentsConfig, PriceConfig, PrivyConfig, ProviderMode,
+    RawAlertEvent, RawAuditMode, RawCacheScope, RawDomain, RawDurability, RawMinPFallback,
+    RawPaymentScheme, RawRegime, RawServer, RefusedPhrasesConfig, SemanticCacheConfig,
+    ServiceConfig, SharedConfig, StoreConfig, TelemetryConfig, VectorsConfig, WRONG_COLLECTION,
+    WalletNetwork, WebhookConfig, credentials, embedded_store, is_collection, known_backend_beside,
+    listener, load_store, peek, percent, units, usd,
 };
 #[cfg(feature = "embedder")]
-pub(crate) use raw::{RawPooling, RawVectorEngine, SemanticModelConfig};
-pub(crate) use urls::{WRONG_COLLECTION, is_collection};
+pub(crate) use bardo_config::{RawPooling, RawVectorEngine, SemanticModelConfig};
 
-/// The defaults, as documented text.
-pub(crate) const DEFAULTS: &str = include_str!("../../../config/default.toml");
+use crate::{alerts, sale};
 
-/// The last line of a refusal if some settings could not be read around the mistakes.
-const MORE: &str = "More mistakes may follow when these are mended.";
-
-/// Why a configuration is invalid. The text names file, key, value and fix.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct ConfigError(pub(crate) String);
-
-impl ConfigError {
-    /// The error, with a hint if the user did not name the file that it is about.
-    fn of_found(
-        self,
-        file: Option<&Path>,
-        flag: Option<&Path>,
-        environment: &[(String, String)],
-    ) -> Self {
-        let is_named = flag.is_some() || environment.iter().any(|(name, _)| name == "BARDO_CONFIG");
-        match file.filter(|_| !is_named) {
-            Some(file) => Self(format!(
-                "{}\n{} was found without --config. For another file: --config FILE",
-                self.0,
-                file.display()
-            )),
-            None => self,
-        }
-    }
-}
-
-/// A configuration that passed every check, and where it came from.
-#[derive(Debug)]
-pub(crate) struct Loaded {
-    pub(crate) config: Config,
-    pub(crate) layers: Layers,
-    pub(crate) file: Option<PathBuf>,
-}
-
-impl Loaded {
-    /// A reason found after loading, with the file that it is about.
-    pub(crate) fn refuse(&self, reason: &str) -> ConfigError {
-        located(self.file.as_deref(), reason)
-    }
+/// Checks of the parts, which know their own settings best.
+fn of_parts(config: &Config) -> Vec<String> {
+    let checked = [alerts::check(&config.alerts), sale::check(config)];
+    checked.into_iter().filter_map(Result::err).collect()
 }
 
 /// Finds, reads and checks the configuration.
+///
+/// # Errors
+/// With every mistake.
 pub(crate) fn load(
     flag: Option<&Path>,
     environment: &[(String, String)],
 ) -> Result<Loaded, ConfigError> {
-    load_with(flag, environment, |_| Vec::new())
+    bardo_config::load(flag, environment, &of_parts)
 }
 
-/// Finds, reads and checks the configuration, with checks of the caller. All mistakes are
-/// reported at once.
+/// [`load`] with checks of the caller, which get settings whose mistakes were replaced.
 ///
 /// # Errors
-/// With every mistake. `more` gets settings whose mistakes were replaced.
+/// With every mistake.
 pub(crate) fn load_with(
     flag: Option<&Path>,
     environment: &[(String, String)],
-    more: impl FnOnce(&Config) -> Vec<String>,
+    more: impl Fn(&Config) -> Vec<String>,
 ) -> Result<Loaded, ConfigError> {
-    let (layers, file) = layered(flag, environment)?;
-    let config = build(&layers, file.as_deref(), environment, more)
-        .map_err(|error| error.of_found(file.as_deref(), flag, environment))?;
-    Ok(Loaded {
-        config,
-        layers,
-        file,
-    })
-}
-
-/// The sources of settings, unresolved, and the file among them.
-fn layered(
-    flag: Option<&Path>,
-    environment: &[(String, String)],
-) -> Result<(Layers, Option<PathBuf>), ConfigError> {
-    let file = find(flag, environment)?;
-    let mut layers = Layers::default();
-    layers.push(Layer::new(
-        "default",
-        parse(DEFAULTS, "toml").map_err(ConfigError)?,
-    ));
-    layers.push(Layer::new(
-        "environment",
-        standard_names::telemetry(environment),
-    ));
-    match &file {
-        Some(path) => layers.push(Layer::new(path.display().to_string(), read(path)?)),
-        // Without a file, the keys that other tools use are enough to start.
-        None => layers.push(Layer::new("environment", layers::credentials(environment))),
-    }
-    layers.push(Layer::new("environment", layers::overrides(environment)));
-    Ok((layers, file))
-}
-
-/// The section `store` alone, for verbs that act on the store: they need no provider's key, so
-/// nothing else is resolved.
-pub(crate) fn load_store(
-    flag: Option<&Path>,
-    environment: &[(String, String)],
-) -> Result<StoreConfig, ConfigError> {
-    let (mut settings, file) = unresolved(flag, environment)?;
-    let mut section = settings["store"].take();
-    let problems = layers::resolve_secrets(&mut section, "store", environment);
-    let refuse = |reason: &str| {
-        located(file.as_deref(), reason).of_found(file.as_deref(), flag, environment)
-    };
-    layers::refuse_all(&problems).map_err(|reason| refuse(&reason))?;
-    serde_path_to_error::deserialize(&section).map_err(|error| {
-        let path = format!("store.{}", error.path());
-        refuse(&layers::explain(&path, &error.into_inner().to_string()))
-    })
-}
-
-/// The setting `server.listen` alone, for verbs that ask a running server: they need no provider's
-/// key.
-pub(crate) fn listener(
-    flag: Option<&Path>,
-    environment: &[(String, String)],
-) -> Result<SocketAddr, ConfigError> {
-    let (mut settings, file) = unresolved(flag, environment)?;
-    serde_json::from_value(settings["server"]["listen"].take()).map_err(|error| {
-        let reason = layers::explain("server.listen", &error.to_string());
-        located(file.as_deref(), &reason).of_found(file.as_deref(), flag, environment)
-    })
-}
-
-/// The settings as they are written, for verbs that need few of them, and the file among them.
-fn unresolved(
-    flag: Option<&Path>,
-    environment: &[(String, String)],
-) -> Result<(Value, Option<PathBuf>), ConfigError> {
-    let file = find(flag, environment)?;
-    let mut layers = Layers::default();
-    layers.push(Layer::new(
-        "default",
-        parse(DEFAULTS, "toml").map_err(ConfigError)?,
-    ));
-    if let Some(path) = &file {
-        layers.push(Layer::new(path.display().to_string(), read(path)?));
-    }
-    layers.push(Layer::new("environment", layers::overrides(environment)));
-    Ok((layers.merged(), file))
-}
-
-/// The configuration for notices alone: references that cannot be resolved here stay as they are.
-/// `None` if it is invalid.
-pub(crate) fn peek(flag: Option<&Path>, environment: &[(String, String)]) -> Option<Config> {
-    let (layers, _) = layered(flag, environment).ok()?;
-    let mut merged = layers.merged();
-    let _ = layers::resolve_secrets(&mut merged, "", environment);
-    // As everywhere else, by reference: each kind of reader compiles all settings once more.
-    serde_path_to_error::deserialize(&merged).ok()
-}
-
-/// The section `store` of the defaults, for a sandbox.
-pub(crate) fn embedded_store() -> Result<StoreConfig, ConfigError> {
-    let defaults = parse(DEFAULTS, "toml").map_err(ConfigError)?;
-    serde_path_to_error::deserialize(&defaults["store"])
-        .map_err(|error| ConfigError(error.to_string()))
+    let all = |config: &Config| [of_parts(config), more(config)].concat();
+    bardo_config::load(flag, environment, &all)
 }
 
 /// A configuration made by the program itself, over the defaults.
+///
+/// # Errors
+/// With every mistake.
 pub(crate) fn embedded(name: &str, value: Value) -> Result<Loaded, ConfigError> {
     embedded_with(name, value, &[])
 }
 
-/// A configuration made by the program itself, over the defaults; under the telemetry and over the
-/// terms of payments that the environment names.
+/// [`embedded`] under the telemetry and over the terms of payments that the environment names.
+///
+/// # Errors
+/// With every mistake.
 pub(crate) fn embedded_with(
     name: &str,
     value: Value,
     environment: &[(String, String)],
 ) -> Result<Loaded, ConfigError> {
-    let mut layers = Layers::default();
-    layers.push(Layer::new(
-        "default",
-        parse(DEFAULTS, "toml").map_err(ConfigError)?,
-    ));
-    layers.push(Layer::new(
-        "environment",
-        standard_names::telemetry(environment),
-    ));
-    layers.push(Layer::new(name, value));
-    if let Some(payments) = layers::overrides(environment).get("payments") {
-        let payments = serde_json::json!({ "payments": payments });
-        layers.push(Layer::new("environment", payments));
-    }
-    let config = build(&layers, None, environment, |_| Vec::new())?;
-    Ok(Loaded {
-        config,
-        layers,
-        file: None,
-    })
+    bardo_config::embedded(name, value, environment, &of_parts)
 }
 
 /// A configuration file as YAML that is not written yet.
@@ -232,122 +75,7 @@ pub(crate) fn embedded_with(
 /// # Errors
 /// With every mistake.
 pub(crate) fn of_text(text: &str, environment: &[(String, String)]) -> Result<Loaded, ConfigError> {
-    let mut layers = Layers::default();
-    for (name, text, extension) in [("default", DEFAULTS, "toml"), ("file", text, "yaml")] {
-        layers.push(Layer::new(
-            name,
-            parse(text, extension).map_err(ConfigError)?,
-        ));
-    }
-    let config = build(&layers, None, environment, |_| Vec::new())?;
-    Ok(Loaded {
-        config,
-        layers,
-        file: None,
-    })
-}
-
-fn find(
-    flag: Option<&Path>,
-    environment: &[(String, String)],
-) -> Result<Option<PathBuf>, ConfigError> {
-    let variable = |name: &str| {
-        environment
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.as_str())
-    };
-    let named = flag
-        .map(Path::to_path_buf)
-        .or_else(|| variable("BARDO_CONFIG").map(PathBuf::from));
-    if let Some(path) = named {
-        return if path.is_file() {
-            Ok(Some(path))
-        } else {
-            Err(ConfigError(format!(
-                "{}: this configuration file does not exist",
-                path.display()
-            )))
-        };
-    }
-    let mut places: Vec<PathBuf> = vec!["bardo.toml".into(), "bardo.yaml".into()];
-    if let Some(home) = variable("HOME") {
-        places.extend(
-            ["config.toml", "config.yaml"].map(|name| Path::new(home).join(".bardo").join(name)),
-        );
-    }
-    Ok(places.into_iter().find(|path| path.is_file()))
-}
-
-fn read(path: &Path) -> Result<Value, ConfigError> {
-    let refuse = |reason: String| ConfigError(format!("{}: {reason}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
-    let extension = path
-        .extension()
-        .and_then(|extension| extension.to_str())
-        .unwrap_or("toml");
-    let mut settings = parse(&text, extension).map_err(refuse)?;
-    spellings::canonical(&mut settings).map_err(refuse)?;
-    Ok(settings)
-}
-
-fn parse(text: &str, extension: &str) -> Result<Value, String> {
-    match extension {
-        "yaml" | "yml" | "json" => {
-            if text.trim().is_empty() {
-                return Ok(Value::Object(serde_json::Map::new()));
-            }
-            serde_saphyr::from_str(text).map_err(|error| {
-                let text = error.to_string();
-                text.strip_prefix("error: ").unwrap_or(&text).to_owned()
-            })
-        }
-        "toml" => toml::from_str(text).map_err(|error| error.to_string()),
-        other => Err(format!(
-            "a configuration file ends in .toml or .yaml, not .{other}"
-        )),
-    }
-}
-
-fn build(
-    layers: &Layers,
-    file: Option<&Path>,
-    environment: &[(String, String)],
-    more: impl FnOnce(&Config) -> Vec<String>,
-) -> Result<Config, ConfigError> {
-    let mut merged = layers.merged();
-    let defaults = parse(DEFAULTS, "toml").map_err(ConfigError)?;
-    let missing = layers::resolve_secrets(&mut merged, "", environment);
-    let urls = urls::problems(&merged);
-    let mut read = settings::read(merged, &defaults, missing);
-    let mut config = read.config.take();
-    if let Some(config) = &mut config {
-        config.upstream.header_timeout_is_set = layers.is_set(&["upstream", "header_timeout"]);
-        config.revision = layers.revision();
-        read.add(config.open_keystores());
-        read.add(config.problems());
-        read.add_more(more(config));
-    }
-    read.add_more(urls);
-    if let Some(text) = file.and_then(|path| std::fs::read_to_string(path).ok()) {
-        read.sort_by(&text);
-    }
-    let refused = layers::refuse_all(&read.problems);
-    match (config, refused) {
-        (Some(config), Ok(())) => Ok(config),
-        (Some(_), Err(reason)) => Err(located(file, &reason)),
-        (None, refused) => {
-            let reason = refused.err().unwrap_or_default();
-            Err(located(file, &format!("{reason}\n{MORE}")))
-        }
-    }
-}
-
-fn located(file: Option<&Path>, reason: &str) -> ConfigError {
-    match file {
-        Some(path) => ConfigError(format!("{}: {reason}", path.display())),
-        None => ConfigError(format!("configuration: {reason}")),
-    }
+    bardo_config::of_text(text, environment, &of_parts)
 }
 
 #[cfg(test)]

@@ -103,6 +103,18 @@ const EDGES: &[(&str, Allowed)] = &[
             "bardo-sandbox",
         ]),
     ),
+    (
+        "bardo-config",
+        Allowed::Only(&[
+            "bardo-types",
+            "bardo-wire",
+            "bardo-router",
+            "bardo-profile",
+            "bardo-providers",
+            "bardo-traces",
+            "bardo-keystore",
+        ]),
+    ),
     ("bardo-gateway", Allowed::Any),
     ("xtask", Allowed::Only(&["bardo-sandbox"])),
 ];

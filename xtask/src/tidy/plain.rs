@@ -14,6 +14,7 @@ use super::{Violation, tree::Tree};
 /// The sources with the help of commands and with settings, whose documentation comments users
 /// read too. A path that ends in `/` is a folder.
 const HELP: &[&str] = &[
+    "crates/bardo-config/src/",
     "crates/bardo-gateway/src/admin.rs",
     "crates/bardo-gateway/src/assemble.rs",
     "crates/bardo-gateway/src/assemble/",

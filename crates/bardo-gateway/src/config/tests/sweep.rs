@@ -28,7 +28,7 @@ fn built(path: &str, value: Value) -> Result<Config, String> {
         .rsplit('.')
         .fold(value, |inner, name| json!({ name: inner }));
     layers.push(Layer::new("test", nested));
-    build(&layers, None, &[], |_| Vec::new()).map_err(|error| error.0)
+    build(&layers, None, &[], &of_parts).map_err(|error| error.0)
 }
 
 #[test]

@@ -7,52 +7,52 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::PriceConfig;
 use super::privacy::RawSecurityClass;
-use crate::config::units::Span;
+use crate::units::Span;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CatalogConfig {
+pub struct CatalogConfig {
     /// Fetch the list of models from each provider.
-    pub(crate) live: bool,
+    pub live: bool,
     /// Fetch it this often.
-    pub(crate) refresh: Span,
+    pub refresh: Span,
     /// Corrections. They win over the embedded catalog and over the lists of backends.
     #[serde(default)]
-    pub(crate) models: Vec<OwnerModelConfig>,
+    pub models: Vec<OwnerModelConfig>,
 }
 
 /// A correction of one model. Fields that are absent stay as they are known.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OwnerModelConfig {
+pub struct OwnerModelConfig {
     /// Name of the model, in any spelling.
-    pub(crate) id: String,
+    pub id: String,
     /// Backend to correct; all backends if absent. The backend serves the model from then on, even
     /// if its list does not have it.
-    pub(crate) backend: Option<String>,
+    pub backend: Option<String>,
     /// Known model with the same abilities, if the name itself is unknown.
-    pub(crate) like: Option<String>,
+    pub like: Option<String>,
     /// Tier: `small`, `strong` or `frontier`.
     #[schemars(with = "Option<String>")]
-    pub(crate) tier: Option<Tier>,
+    pub tier: Option<Tier>,
     /// Quality rating from 0 to 100.
     #[schemars(range(max = 100))]
-    pub(crate) rating: Option<u8>,
+    pub rating: Option<u8>,
     /// Additional features of the model.
     #[serde(default)]
-    pub(crate) features: Vec<FeatureName>,
+    pub features: Vec<FeatureName>,
     /// Features that the model lacks.
     #[serde(default)]
-    pub(crate) without: Vec<FeatureName>,
+    pub without: Vec<FeatureName>,
     /// Price of the model.
-    pub(crate) price: Option<PriceConfig>,
+    pub price: Option<PriceConfig>,
     /// Security class that the backend offers for it: `standard`, `private`, `tee` or `e2ee`.
-    pub(crate) security: Option<RawSecurityClass>,
+    pub security: Option<RawSecurityClass>,
 }
 
 /// A feature, in any of its spellings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FeatureName(pub(crate) Feature);
+pub struct FeatureName(pub Feature);
 
 impl<'de> Deserialize<'de> for FeatureName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -6,8 +6,8 @@ use serde::Deserialize;
 /// Whose backends are called first, of those that the gateway chooses.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RawRouting {
+pub struct RawRouting {
     /// A direct or local backend that has the chosen model answers in place of a seller, if nothing
     /// that the request asks for is lost. A caller who pays gets it only if the backend is billed.
-    pub(crate) prefer_own_keys: bool,
+    pub prefer_own_keys: bool,
 }

@@ -7,7 +7,7 @@ use bardo_types::unit::UnitInterval;
 
 use super::{Config, Providers, SemanticCacheConfig};
 
-pub(crate) use self::routing::{BACKENDS, known_backend_beside, usd};
+pub use self::routing::{BACKENDS, known_backend_beside, usd};
 
 /// Whether a text is an origin as browsers send it.
 fn is_origin(text: &str) -> bool {
@@ -73,13 +73,13 @@ impl Config {
     ///
     /// # Errors
     /// With the first problem.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         self.problems().into_iter().next().map_or(Ok(()), Err)
     }
 
     /// All that is wrong with settings that could be read, one sentence each. A sentence begins
     /// with the place of its setting where that is one.
-    pub(crate) fn problems(&self) -> Vec<String> {
+    pub fn problems(&self) -> Vec<String> {
         let mut problems = Problems::default();
         problems.check(self.inference.spread().map(drop));
         self.check_stores(&mut problems);
@@ -87,8 +87,6 @@ impl Config {
         self.check_server(&mut problems);
         self.check_auth(&mut problems);
         semantic(&self.cache.semantic, &mut problems);
-        problems.check(crate::alerts::check(&self.alerts));
-        problems.check(crate::sale::check(self));
         routing::check(self, &mut problems);
         problems.0.extend(self.telemetry.problems());
         problems.0
@@ -197,7 +195,7 @@ impl Config {
     }
 
     /// Whether any backend is configured.
-    pub(crate) fn has_providers(&self) -> bool {
+    pub fn has_providers(&self) -> bool {
         let Providers {
             blockrun,
             openrouter,

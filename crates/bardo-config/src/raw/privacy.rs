@@ -9,19 +9,19 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 /// Privacy of requests.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Privacy {
+pub struct Privacy {
     /// Refuse a request if no configured backend meets its privacy floor, instead of answering it
     /// with less privacy and saying so.
-    pub(crate) strict: bool,
+    pub strict: bool,
     /// Lowest security class per subsystem, instead of the one of the table: `standard`, `private`,
     /// `tee` or `e2ee`.
     #[serde(default)]
-    pub(crate) floors: BTreeMap<String, RawSecurityClass>,
+    pub floors: BTreeMap<String, RawSecurityClass>,
 }
 
 /// A security class, in any of its spellings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RawSecurityClass(pub(crate) SecurityClass);
+pub struct RawSecurityClass(pub SecurityClass);
 
 impl<'de> Deserialize<'de> for RawSecurityClass {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -86,10 +86,10 @@ fn of_telemetry(telemetry: &Value, problems: &mut Vec<String>) {
 }
 
 /// The refusal of a name that [`is_collection`] does not accept.
-pub(crate) const WRONG_COLLECTION: &str = "`cache.semantic.vectors.collection` must have letters, digits, `-` and `_` only, and at least one of them";
+pub const WRONG_COLLECTION: &str = "`cache.semantic.vectors.collection` must have letters, digits, `-` and `_` only, and at least one of them";
 
 /// Whether a collection of vectors may have this name.
-pub(crate) fn is_collection(name: &str) -> bool {
+pub fn is_collection(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     !name.is_empty() && name.bytes().all(is_plain)
 }

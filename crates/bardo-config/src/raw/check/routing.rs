@@ -8,12 +8,12 @@ use bardo_types::money::MicroUsd;
 use serde_json::Number;
 
 use super::Problems;
-use crate::config::Config;
-use crate::config::layers::nearest;
-use crate::config::raw::GeminiCaching;
+use crate::Config;
+use crate::layers::nearest;
+use crate::raw::GeminiCaching;
 
 /// The backends, as the owner's orders name them.
-pub(crate) const BACKENDS: [&str; 6] = [
+pub const BACKENDS: [&str; 6] = [
     "direct",
     "local",
     "blockrun",
@@ -263,7 +263,7 @@ fn known_backend(config: &Config, place: &str, name: &str) -> Result<(), String>
 ///
 /// # Errors
 /// The refusal, which begins with `place` and has the nearest known name.
-pub(crate) fn known_backend_beside<'a>(
+pub fn known_backend_beside<'a>(
     named: impl Iterator<Item = &'a str>,
     place: &str,
     name: &str,
@@ -311,6 +311,6 @@ fn unknown<'a>(
 }
 
 /// An amount from a number of USD.
-pub(crate) fn usd(place: &str, number: &Number) -> Result<MicroUsd, String> {
+pub fn usd(place: &str, number: &Number) -> Result<MicroUsd, String> {
     MicroUsd::from_usd(&number.to_string()).map_err(|error| format!("`{place}`: {error}"))
 }

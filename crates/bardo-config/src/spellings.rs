@@ -34,7 +34,7 @@ const NAMES: &[(&str, &str)] = &[
 /// # Errors
 /// If a setting has two names with two values. One of them is a mistake, and a guess could weaken the
 /// privacy of requests.
-pub(super) fn canonical(settings: &mut Value) -> Result<(), String> {
+pub fn canonical(settings: &mut Value) -> Result<(), String> {
     for &(written, called) in NAMES {
         let from: Vec<&str> = written.split('.').collect();
         let Some(value) = remove(settings, &from) else {

@@ -7,38 +7,38 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::secret;
-use crate::config::units::{ByteSize, Span};
+use crate::units::{ByteSize, Span};
 
 /// The cache of answers: the answers that are stored, their scope and their lifetimes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CacheConfig {
+pub struct CacheConfig {
     /// Callers that share stored answers.
-    pub(crate) scope: RawCacheScope,
+    pub scope: RawCacheScope,
     /// Store answers of privacy class `private` too, encrypted, in memory, for `hash.private_ttl`.
-    pub(crate) private: bool,
+    pub private: bool,
     /// If no backend answers, serve a stored answer also to callers that said `no-cache`.
-    pub(crate) last_resort: bool,
+    pub last_resort: bool,
     /// Regime of the market for requests that name none.
-    pub(crate) regime: RawRegime,
+    pub regime: RawRegime,
     /// `redis://…` to share stored answers between gateways; empty: each gateway has its own.
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String")]
-    pub(crate) redis_url: Secret,
+    pub redis_url: Secret,
     /// Secret of 32 characters or more that encrypts the answers in Redis; the same in all gateways.
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String")]
-    pub(crate) redis_key: Secret,
+    pub redis_key: Secret,
     /// Answers to identical requests.
-    pub(crate) hash: HashCacheConfig,
+    pub hash: HashCacheConfig,
     /// Answers to the same question in other words.
-    pub(crate) semantic: SemanticCacheConfig,
+    pub semantic: SemanticCacheConfig,
 }
 
 /// How fast the market moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum RawRegime {
+pub enum RawRegime {
     /// The regime is not known.
     Unknown,
     /// Prices hardly move.
@@ -55,7 +55,7 @@ pub(crate) enum RawRegime {
 /// Callers that share stored answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum RawCacheScope {
+pub enum RawCacheScope {
     /// One agent of an account, by the hint `golem_id`. Requests of the account without that hint
     /// share theirs.
     Agent,
@@ -66,93 +66,89 @@ pub(crate) enum RawCacheScope {
 /// Answers to identical requests.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct HashCacheConfig {
+pub struct HashCacheConfig {
     /// Store and serve answers.
-    pub(crate) enabled: bool,
+    pub enabled: bool,
     /// Let identical requests at the same time share one call of a provider.
-    pub(crate) single_flight: bool,
+    pub single_flight: bool,
     /// Memory for stored answers.
-    pub(crate) max_bytes: ByteSize,
+    pub max_bytes: ByteSize,
     /// Largest stored answer.
-    pub(crate) max_entry: ByteSize,
+    pub max_entry: ByteSize,
     /// Largest body of a request that does not ask for the cache itself. Larger ones are looked up
     /// only with the hint `cache: default`.
-    pub(crate) max_unasked: ByteSize,
+    pub max_unasked: ByteSize,
     /// Lifetime of answers that no market moves.
-    pub(crate) ttl: Span,
+    pub ttl: Span,
     /// Lifetime of answers about a market, in a calm one.
-    pub(crate) market_ttl: Span,
+    pub market_ttl: Span,
     /// Longest lifetime of answers of privacy class `private`.
-    pub(crate) private_ttl: Span,
+    pub private_ttl: Span,
 }
 
 /// Answers to the same question in other words, for requests, keys and tiers that ask for them.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SemanticCacheConfig {
+pub struct SemanticCacheConfig {
     /// Compare questions by their meaning where it is asked for.
-    pub(crate) enabled: bool,
+    pub enabled: bool,
     /// Longest time that a request waits for the vector of its question.
-    pub(crate) deadline: Span,
+    pub deadline: Span,
     /// Load the embedding model at the start. Otherwise the first question loads it.
-    pub(crate) warm: bool,
+    pub warm: bool,
     /// Model that makes the vectors; absent: the one in the program.
     #[serde(default)]
-    pub(crate) model: Option<SemanticModelConfig>,
+    pub model: Option<SemanticModelConfig>,
     /// Store of vectors that gateways share; absent: each one has its own questions alone.
     #[serde(default)]
-    pub(crate) vectors: Option<VectorsConfig>,
+    pub vectors: Option<VectorsConfig>,
     /// Questions in the index.
-    pub(crate) max_entries: usize,
+    pub max_entries: usize,
     /// Least similarity of a hit, from 0 to 1, where that of its domain is lower.
-    pub(crate) min_similarity: f64,
+    pub min_similarity: f64,
     /// Domains that agents with the tier `golem` have without asking.
-    pub(crate) golem_domains: Vec<RawDomain>,
+    pub golem_domains: Vec<RawDomain>,
     /// Evidence that a domain needs before it serves.
-    pub(crate) mode: RawAuditMode,
+    pub mode: RawAuditMode,
     /// Largest share of false hits, at 95 % confidence; from 0.0001 to 0.5.
-    pub(crate) max_error: f64,
+    pub max_error: f64,
     /// Share of hits that a provider answers too, to compare both answers; from 0 to 1.
-    pub(crate) audit_share: f64,
+    pub audit_share: f64,
     /// Share of audits whose provider is called twice, at the owner's cost, to learn how often live
     /// answers disagree; from 0 to 1.
-    pub(crate) baseline_share: f64,
+    pub baseline_share: f64,
     /// First hits of each account in each domain that are all audited.
-    pub(crate) first_audits: u32,
+    pub first_audits: u32,
     /// Most audits of an account in a day.
-    pub(crate) audits_per_day: u32,
+    pub audits_per_day: u32,
 }
 
 /// An embedding model in an ONNX file. Builds with the feature `onnx` read it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(
-    not(feature = "embedder"),
-    expect(dead_code, reason = "read, checked, and used by no model")
-)]
-pub(crate) struct SemanticModelConfig {
+pub struct SemanticModelConfig {
     /// The file of the graph. Weights in a second file beside it are found by the graph.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Name in namespaces and messages; absent: the name of the file without its ending.
     #[serde(default)]
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Words of a WordPiece tokenizer, one a line (`vocab.txt`); absent: the uncased words of BERT.
     #[serde(default)]
-    pub(crate) tokenizer: Option<PathBuf>,
+    pub tokenizer: Option<PathBuf>,
     /// Numbers in a vector, from 1 to 4096.
-    pub(crate) dimension: usize,
+    pub dimension: usize,
     /// Text in front of each question, such as `search_query: `.
     #[serde(default)]
-    pub(crate) prefix: String,
+    pub prefix: String,
     /// How the vectors of the tokens become one.
     #[serde(default)]
-    pub(crate) pooling: RawPooling,
+    pub pooling: RawPooling,
     /// Most tokens of a text that the model reads, from 3 to 8192.
     #[serde(default = "SemanticModelConfig::usual_tokens")]
-    pub(crate) max_tokens: usize,
+    pub max_tokens: usize,
     /// Library that runs the model.
     #[serde(default)]
-    pub(crate) engine: RawVectorEngine,
+    pub engine: RawVectorEngine,
 }
 
 impl SemanticModelConfig {
@@ -164,16 +160,16 @@ impl SemanticModelConfig {
 /// A Qdrant server, by its REST interface. The answers are shared through `cache.redis_url`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct VectorsConfig {
+pub struct VectorsConfig {
     /// `http://…` or `https://…` of the server.
-    pub(crate) url: String,
+    pub url: String,
     /// Its API key; empty: none is sent.
     #[serde(default = "VectorsConfig::no_key", deserialize_with = "secret")]
     #[schemars(with = "String")]
-    pub(crate) api_key: Secret,
+    pub api_key: Secret,
     /// The collection; it is created at the first question.
     #[serde(default = "VectorsConfig::usual_collection")]
-    pub(crate) collection: String,
+    pub collection: String,
 }
 
 impl VectorsConfig {
@@ -189,7 +185,7 @@ impl VectorsConfig {
 /// How the vectors of the tokens become one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum RawPooling {
+pub enum RawPooling {
     /// The mean of all tokens.
     #[default]
     Mean,
@@ -200,7 +196,7 @@ pub(crate) enum RawPooling {
 /// Library that runs a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum RawVectorEngine {
+pub enum RawVectorEngine {
     /// `rten`, part of builds with the feature `onnx`.
     #[default]
     Rten,
@@ -209,7 +205,7 @@ pub(crate) enum RawVectorEngine {
 /// Domains of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum RawDomain {
+pub enum RawDomain {
     /// Facts that change seldom: documentation, definitions, support.
     Reference,
     /// Questions of general knowledge, without a field of their own.
@@ -225,7 +221,7 @@ pub(crate) enum RawDomain {
 /// Evidence that a domain needs before it serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum RawAuditMode {
+pub enum RawAuditMode {
     /// The evidence that the gateway is shipped with, and that of other domains.
     Guarded,
     /// Its own audits.

@@ -7,114 +7,114 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::secret;
-use crate::config::units::Span;
+use crate::units::Span;
 
 /// Traces and metrics that are sent to other systems.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct TelemetryConfig {
+pub struct TelemetryConfig {
     /// Send telemetry; false: nothing is sent, whatever else is set.
-    pub(crate) enabled: bool,
+    pub enabled: bool,
     /// Send `traceparent` and `tracestate` of callers to providers.
-    pub(crate) propagate: bool,
+    pub propagate: bool,
     /// An OpenTelemetry collector.
-    pub(crate) otlp: OtlpConfig,
+    pub otlp: OtlpConfig,
     /// A project of Langfuse that gets traces.
-    pub(crate) langfuse: LangfuseConfig,
+    pub langfuse: LangfuseConfig,
     /// A ClickHouse server that gets one row for each receipt.
-    pub(crate) clickhouse: ClickHouseConfig,
+    pub clickhouse: ClickHouseConfig,
 }
 
 /// ClickHouse, by its HTTP interface.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ClickHouseConfig {
+pub struct ClickHouseConfig {
     /// Address of the HTTP interface. Empty: none.
-    pub(crate) url: String,
+    pub url: String,
     /// Name of the user. Empty: the server's default.
-    pub(crate) user: String,
+    pub user: String,
     /// Password of the user.
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String")]
-    pub(crate) password: Secret,
+    pub password: Secret,
     /// Name of the database.
-    pub(crate) database: String,
+    pub database: String,
     /// Name of the table.
-    pub(crate) table: String,
+    pub table: String,
     /// Receipts that can wait for the server.
-    pub(crate) queue: usize,
+    pub queue: usize,
     /// Most receipts in one insert.
-    pub(crate) batch: usize,
+    pub batch: usize,
     /// Longest time that a receipt waits for its insert.
-    pub(crate) every: Span,
+    pub every: Span,
     /// Longest time for one insert.
-    pub(crate) timeout: Span,
+    pub timeout: Span,
 }
 
 /// An OpenTelemetry collector: OTLP over HTTP with protobuf.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OtlpConfig {
+pub struct OtlpConfig {
     /// Address of the collector; `/v1/traces` and `/v1/metrics` are added. Empty: none.
-    pub(crate) endpoint: String,
+    pub endpoint: String,
     /// Address for traces, used as it is. Empty: that of `endpoint`.
-    pub(crate) traces_endpoint: String,
+    pub traces_endpoint: String,
     /// Address for metrics, used as it is. Empty: that of `endpoint`.
-    pub(crate) metrics_endpoint: String,
+    pub metrics_endpoint: String,
     /// Send traces to the collector.
-    pub(crate) traces: bool,
+    pub traces: bool,
     /// Send metrics to the collector.
-    pub(crate) metrics: bool,
+    pub metrics: bool,
     /// Headers of each message, such as `authorization`.
     #[serde(default)]
-    pub(crate) headers: BTreeMap<String, HeaderText>,
+    pub headers: BTreeMap<String, HeaderText>,
     /// Name of the service in the resource.
-    pub(crate) service_name: String,
+    pub service_name: String,
     /// Further attributes of the resource.
     #[serde(default)]
-    pub(crate) resource: BTreeMap<String, String>,
+    pub resource: BTreeMap<String, String>,
     /// Name of the sampler.
-    pub(crate) sampler: String,
+    pub sampler: String,
     /// Share of the requests whose trace is sent, for the samplers by ratio: 0 to 1.
-    pub(crate) sample: f64,
+    pub sample: f64,
     /// Requests that can wait for the collector.
-    pub(crate) queue: usize,
+    pub queue: usize,
     /// Most requests in one message.
-    pub(crate) batch: usize,
+    pub batch: usize,
     /// Longest time that a request waits for its message.
-    pub(crate) every: Span,
+    pub every: Span,
     /// Time between two messages of metrics.
-    pub(crate) metrics_every: Span,
+    pub metrics_every: Span,
     /// Longest time for one message.
-    pub(crate) timeout: Span,
+    pub timeout: Span,
 }
 
 /// The value of a header, which may be a secret.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub(crate) struct HeaderText(
+pub struct HeaderText(
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String")]
-    pub(crate) Secret,
+    pub Secret,
 );
 
 /// Langfuse, by its OTLP endpoint.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LangfuseConfig {
+pub struct LangfuseConfig {
     /// Address of Langfuse.
-    pub(crate) url: String,
+    pub url: String,
     /// Public key of the project. Empty: nothing is sent.
-    pub(crate) public_key: String,
+    pub public_key: String,
     /// Secret key of the project. Empty: nothing is sent.
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String")]
-    pub(crate) secret_key: Secret,
+    pub secret_key: Secret,
 }
 
 impl TelemetryConfig {
     /// Mistakes that can be seen without an address being called, one sentence each.
-    pub(crate) fn problems(&self) -> Vec<String> {
+    pub fn problems(&self) -> Vec<String> {
         let otlp = &self.otlp;
         let mut problems = Vec::new();
         if bardo_traces::Sampler::named(&otlp.sampler, otlp.sample).is_none() {

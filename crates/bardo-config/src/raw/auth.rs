@@ -10,38 +10,38 @@ use super::secret;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Auth {
+pub struct Auth {
     /// API keys for clients. Without any key, every program on this machine can call a loopback
     /// listener.
     #[serde(default)]
-    pub(crate) keys: Vec<CallerKey>,
+    pub keys: Vec<CallerKey>,
     /// Accept tokens of Privy, sent as `Bearer privy_<token>`.
-    pub(crate) privy: Option<PrivyConfig>,
+    pub privy: Option<PrivyConfig>,
 }
 
 /// An application at Privy. Its users can call the gateway.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PrivyConfig {
+pub struct PrivyConfig {
     /// Id of the application.
-    pub(crate) app_id: String,
+    pub app_id: String,
     /// Issuer of the tokens; `privy.io` if absent.
-    pub(crate) issuer: Option<String>,
+    pub issuer: Option<String>,
     /// Audience of the tokens; the application if absent.
-    pub(crate) audience: Option<String>,
+    pub audience: Option<String>,
     /// Address of the issuer's keys, if not the usual one of Privy.
-    pub(crate) jwks_url: Option<String>,
+    pub jwks_url: Option<String>,
     /// File with the issuer's keys. Nothing is fetched if it is set.
-    pub(crate) jwks_file: Option<PathBuf>,
+    pub jwks_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CallerKey {
+pub struct CallerKey {
     /// Name of the client, for logs and cache partitions.
-    pub(crate) id: String,
+    pub id: String,
     /// API key: `env:NAME`, `file:PATH` or the key itself.
     #[serde(alias = "secret", deserialize_with = "secret")]
     #[schemars(with = "String")]
-    pub(crate) key: Secret,
+    pub key: Secret,
 }

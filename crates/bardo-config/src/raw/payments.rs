@@ -6,102 +6,102 @@ use serde::Deserialize;
 
 use super::providers::WalletNetwork;
 use super::{optional_secret, secrets};
-use crate::config::units::Span;
+use crate::units::Span;
 
 /// Sale of single requests to callers without a key, for USDC (x402).
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PaymentsConfig {
+pub struct PaymentsConfig {
     /// Offer requests for sale to callers without a key.
-    pub(crate) enabled: bool,
+    pub enabled: bool,
     /// Private key of the account that settles payments and pays their gas, as `env:NAME` or
     /// `file:PATH`: 64 hex digits, or the JSON of a keystore.
     #[serde(default, deserialize_with = "optional_secret")]
     #[schemars(with = "Option<String>")]
-    pub(crate) settlement_key: Option<Secret>,
+    pub settlement_key: Option<Secret>,
     /// Passphrase of the keystore, as `env:NAME` or `file:PATH`.
     #[serde(default, deserialize_with = "optional_secret")]
     #[schemars(with = "Option<String>")]
-    pub(crate) settlement_passphrase: Option<Secret>,
+    pub settlement_passphrase: Option<Secret>,
     /// Address of a facilitator that settles payments in place of `settlement_key`. Needs the scheme
     /// `exact` alone.
     #[serde(default)]
-    pub(crate) facilitator_url: Option<String>,
+    pub facilitator_url: Option<String>,
     /// Token for the facilitator, as `env:NAME` or `file:PATH`.
     #[serde(default, deserialize_with = "optional_secret")]
     #[schemars(with = "Option<String>")]
-    pub(crate) facilitator_key: Option<Secret>,
+    pub facilitator_key: Option<Secret>,
     /// Secret of offers where there is no `settlement_key`, as `env:NAME` or `file:PATH`: 32
     /// characters or more. Instances that share callers share it.
     #[serde(default, deserialize_with = "optional_secret")]
     #[schemars(with = "Option<String>")]
-    pub(crate) quote_secret: Option<Secret>,
+    pub quote_secret: Option<Secret>,
     /// Address that is paid. Default: the address of `settlement_key`.
     #[serde(default)]
-    pub(crate) pay_to: Option<String>,
+    pub pay_to: Option<String>,
     /// Network of the payments: `base` or `base-sepolia`.
-    pub(crate) network: WalletNetwork,
+    pub network: WalletNetwork,
     /// JSON-RPC endpoints of the network.
     #[serde(default, deserialize_with = "secrets")]
     #[schemars(with = "Vec<String>")]
-    pub(crate) rpc_urls: Vec<Secret>,
+    pub rpc_urls: Vec<Secret>,
     /// Endpoints that must agree on what decides about money; 0: more than half of them.
-    pub(crate) rpc_quorum: usize,
+    pub rpc_quorum: usize,
     /// Allow endpoints at private addresses, such as a node of your own.
-    pub(crate) rpc_allow_private: bool,
+    pub rpc_allow_private: bool,
     /// Ways to pay, in the order of preference.
-    pub(crate) schemes: Vec<RawPaymentScheme>,
+    pub schemes: Vec<RawPaymentScheme>,
     /// Settle each payment before its answer begins. Needs the scheme `exact` alone.
-    pub(crate) settle_first: bool,
+    pub settle_first: bool,
     /// The largest payment for one request, in USD.
     #[schemars(with = "f64")]
-    pub(crate) max_request_usd: serde_json::Number,
+    pub max_request_usd: serde_json::Number,
     /// The smallest payment, and the least that an answer costs, in USD.
     #[schemars(with = "f64")]
-    pub(crate) min_request_usd: serde_json::Number,
+    pub min_request_usd: serde_json::Number,
     /// The largest deposit, in USD.
     #[schemars(with = "f64")]
-    pub(crate) max_deposit_usd: serde_json::Number,
+    pub max_deposit_usd: serde_json::Number,
     /// The most that the open payments of a wallet may add up to, in USD.
     #[schemars(with = "f64")]
-    pub(crate) max_open_usd: serde_json::Number,
+    pub max_open_usd: serde_json::Number,
     /// The most for a wallet without a settled payment, in USD.
     #[schemars(with = "f64")]
-    pub(crate) first_open_usd: serde_json::Number,
+    pub first_open_usd: serde_json::Number,
     /// Each settled payment raises that by this much, in USD.
     #[schemars(with = "f64")]
-    pub(crate) raise_open_usd: serde_json::Number,
+    pub raise_open_usd: serde_json::Number,
     /// The most open payments of a wallet.
-    pub(crate) max_open: u64,
+    pub max_open: u64,
     /// Time for which an offer is honored.
-    pub(crate) quote_ttl: Span,
+    pub quote_ttl: Span,
     /// Longest time that a whole answer waits for its settlement.
-    pub(crate) settlement_wait: Span,
+    pub settlement_wait: Span,
     /// Blocks after which a settlement is final and a transfer is credited.
-    pub(crate) confirmations: u64,
+    pub confirmations: u64,
     /// The most gas per day (UTC) for settlements, in ETH.
     #[schemars(with = "f64")]
-    pub(crate) max_gas_per_day_eth: serde_json::Number,
+    pub max_gas_per_day_eth: serde_json::Number,
     /// Identity registry of agents, as `eip155:<chain>:<address>` in lower case (ERC-8004).
-    pub(crate) identity_registry: String,
+    pub identity_registry: String,
     /// Registry of feedback on agents.
-    pub(crate) reputation_registry: String,
+    pub reputation_registry: String,
     /// Accounts whose feedback counts for the reputation of an agent.
     #[serde(default)]
-    pub(crate) reviewers: Vec<String>,
+    pub reviewers: Vec<String>,
     /// Spreads of wallets that are linked with an agent, by its reputation.
     #[serde(default)]
-    pub(crate) reputation_tiers: Vec<ReputationTierConfig>,
+    pub reputation_tiers: Vec<ReputationTierConfig>,
     /// Address of the gateway as callers see it, for offers and agent proofs. Default for offers:
     /// the `Host` of the request.
     #[serde(default)]
-    pub(crate) public_url: Option<String>,
+    pub public_url: Option<String>,
 }
 
 /// A scheme of x402.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum RawPaymentScheme {
+pub enum RawPaymentScheme {
     /// Up to the signed amount, by Permit2.
     Upto,
     /// The signed amount, by EIP-3009. The part that a caller pays too much becomes credit of its wallet.
@@ -111,12 +111,12 @@ pub(crate) enum RawPaymentScheme {
 /// A spread from a reputation on.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ReputationTierConfig {
+pub struct ReputationTierConfig {
     /// Name of the tier.
-    pub(crate) name: String,
+    pub name: String,
     /// The least reputation.
-    pub(crate) score: u64,
+    pub score: u64,
     /// Addition to the costs of providers, in percent.
     #[schemars(with = "f64")]
-    pub(crate) spread_pct: serde_json::Number,
+    pub spread_pct: serde_json::Number,
 }

@@ -5,52 +5,52 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{optional_secret, secret};
-use crate::config::units::Span;
+use crate::units::Span;
 
 /// Alerts: messages to webhooks about what an operator has to know.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct AlertsConfig {
+pub struct AlertsConfig {
     /// Check this often.
-    pub(crate) check_every: Span,
+    pub check_every: Span,
     /// Send an alert again after this time, as long as its cause lasts.
-    pub(crate) repeat: Span,
+    pub repeat: Span,
     /// Send a message again for this time while its receiver fails.
-    pub(crate) retry_for: Span,
+    pub retry_for: Span,
     /// Alert if an account that made requests within a day has less than this left, in USD; 0: never.
     #[schemars(with = "f64")]
-    pub(crate) low_balance_usd: serde_json::Number,
+    pub low_balance_usd: serde_json::Number,
     /// Alert if the gateway's credit at a provider is below this, in USD, where it is known; 0: never.
     #[schemars(with = "f64")]
-    pub(crate) low_credit_usd: serde_json::Number,
+    pub low_credit_usd: serde_json::Number,
     /// Receivers of the messages.
     #[serde(default)]
-    pub(crate) webhooks: Vec<WebhookConfig>,
+    pub webhooks: Vec<WebhookConfig>,
 }
 
 /// A receiver of alerts.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WebhookConfig {
+pub struct WebhookConfig {
     /// Address for POST, which may be a secret, such as that of a Slack channel.
     #[serde(deserialize_with = "secret")]
     #[schemars(with = "String")]
-    pub(crate) url: Secret,
+    pub url: Secret,
     /// Secret that signs each message; absent: messages are not signed.
     #[serde(default, deserialize_with = "optional_secret")]
     #[schemars(with = "Option<String>")]
-    pub(crate) secret: Option<Secret>,
+    pub secret: Option<Secret>,
     /// Alerts to send; empty: all.
     #[serde(default)]
-    pub(crate) events: Vec<RawAlertEvent>,
+    pub events: Vec<RawAlertEvent>,
     /// Allow a host name that resolves to a private address.
     #[serde(default)]
-    pub(crate) allow_private: bool,
+    pub allow_private: bool,
 }
 
 /// A kind of alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-pub(crate) enum RawAlertEvent {
+pub enum RawAlertEvent {
     /// An account has little left.
     #[serde(rename = "account.balance_low")]
     AccountBalanceLow,

@@ -9,66 +9,66 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 /// Overrides of a row of the table. Fields that are absent keep the value of the table.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct ProfileConfig {
+pub struct ProfileConfig {
     /// 0 to 2.
     #[schemars(range(min = 0.0, max = 2.0))]
-    pub(crate) temperature: Option<f64>,
+    pub temperature: Option<f64>,
     /// Above 0, up to 1.
     #[schemars(range(max = 1.0))]
-    pub(crate) top_p: Option<f64>,
+    pub top_p: Option<f64>,
     /// 1 and more.
     #[schemars(range(min = 1))]
-    pub(crate) top_k: Option<u32>,
+    pub top_k: Option<u32>,
     /// 0 to 1.
     #[schemars(range(min = 0.0, max = 1.0))]
-    pub(crate) min_p: Option<f64>,
+    pub min_p: Option<f64>,
     /// -2 to 2.
     #[schemars(range(min = -2.0, max = 2.0))]
-    pub(crate) frequency_penalty: Option<f64>,
+    pub frequency_penalty: Option<f64>,
     /// -2 to 2.
     #[schemars(range(min = -2.0, max = 2.0))]
-    pub(crate) presence_penalty: Option<f64>,
+    pub presence_penalty: Option<f64>,
     /// Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`.
-    pub(crate) reasoning_effort: Option<EffortName>,
+    pub reasoning_effort: Option<EffortName>,
     /// Return the reasoning with the answer.
-    pub(crate) visible_thinking: Option<bool>,
+    pub visible_thinking: Option<bool>,
     /// Schema of the answer.
-    pub(crate) response_schema: Option<SchemaConfig>,
+    pub response_schema: Option<SchemaConfig>,
     /// Token limit of the answer.
     #[schemars(range(min = 1))]
-    pub(crate) max_tokens: Option<u64>,
+    pub max_tokens: Option<u64>,
     /// Texts that end the answer.
-    pub(crate) stop_sequences: Option<Vec<String>>,
+    pub stop_sequences: Option<Vec<String>>,
     /// Requests with the same key use the same prompt cache of the provider.
-    pub(crate) prompt_cache_key: Option<String>,
+    pub prompt_cache_key: Option<String>,
     /// Mark stable parts of the prompt for the provider's cache.
-    pub(crate) cache_control: Option<bool>,
+    pub cache_control: Option<bool>,
     /// Allow the provider to search the web.
-    pub(crate) web_search: Option<bool>,
+    pub web_search: Option<bool>,
     /// Require attested hardware.
-    pub(crate) tee_mode: Option<bool>,
+    pub tee_mode: Option<bool>,
     /// Predicted text of the answer.
-    pub(crate) predicted_output: Option<String>,
+    pub predicted_output: Option<String>,
     /// Seed for repeatable answers.
-    pub(crate) seed: Option<u64>,
+    pub seed: Option<u64>,
 }
 
 /// Schema of an answer.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SchemaConfig {
+pub struct SchemaConfig {
     /// Name of the schema.
-    pub(crate) name: String,
+    pub name: String,
     /// JSON schema of the answer.
-    pub(crate) schema: serde_json::Value,
+    pub schema: serde_json::Value,
     /// Enforce the schema exactly.
     #[serde(default)]
-    pub(crate) strict: bool,
+    pub strict: bool,
 }
 
 /// An effort, in upper or lower case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EffortName(pub(crate) Effort);
+pub struct EffortName(pub Effort);
 
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
@@ -99,7 +99,7 @@ impl JsonSchema for EffortName {
 
 impl ProfileConfig {
     /// This configuration as an [`InferenceProfile`].
-    pub(crate) fn profile(&self) -> InferenceProfile {
+    pub fn profile(&self) -> InferenceProfile {
         let Self {
             temperature,
             top_p,

@@ -7,13 +7,14 @@ use serde_json::{Map, Value, json};
 
 /// One source of settings.
 #[derive(Debug)]
-pub(crate) struct Layer {
+pub struct Layer {
     name: String,
     value: Value,
 }
 
 impl Layer {
-    pub(crate) fn new(name: impl Into<String>, value: Value) -> Self {
+    /// A source whose settings are the members of `value`; `name` says where they come from.
+    pub fn new(name: impl Into<String>, value: Value) -> Self {
         Self {
             name: name.into(),
             value,
@@ -23,15 +24,16 @@ impl Layer {
 
 /// Sources of settings, the weakest first.
 #[derive(Debug, Default)]
-pub(crate) struct Layers(Vec<Layer>);
+pub struct Layers(Vec<Layer>);
 
 impl Layers {
-    pub(crate) fn push(&mut self, layer: Layer) {
+    /// Adds a source that is stronger than all others.
+    pub fn push(&mut self, layer: Layer) {
         self.0.push(layer);
     }
 
     /// All layers as one tree: objects merge, everything else is replaced.
-    pub(crate) fn merged(&self) -> Value {
+    pub fn merged(&self) -> Value {
         let mut all = Value::Object(Map::new());
         for layer in &self.0 {
             merge(&mut all, &layer.value);
@@ -41,7 +43,7 @@ impl Layers {
 
     /// Digest of the settings that can change an answer, as they are written. Secrets that are
     /// named by a variable or a file do not enter it.
-    pub(crate) fn revision(&self) -> Vec<u8> {
+    pub fn revision(&self) -> Vec<u8> {
         use sha2::{Digest as _, Sha256};
         let merged = self.merged();
         let mut digest = Sha256::new();
@@ -61,7 +63,7 @@ impl Layers {
     }
 
     /// Whether any layer above the defaults has a value for this.
-    pub(crate) fn is_set(&self, path: &[&str]) -> bool {
+    pub fn is_set(&self, path: &[&str]) -> bool {
         let path: Vec<String> = path.iter().map(|&key| key.to_owned()).collect();
         self.0
             .iter()
@@ -70,7 +72,7 @@ impl Layers {
     }
 
     /// Each setting with its effective value and where it comes from; secrets are not shown.
-    pub(crate) fn effective(&self) -> Vec<(String, Value, String)> {
+    pub fn effective(&self) -> Vec<(String, Value, String)> {
         let mut rows = Vec::new();
         leaves(&self.merged(), &mut Vec::new(), &mut |path, value| {
             let source = self
@@ -184,7 +186,7 @@ const FLAT: &[(&str, &str)] = &[
 ];
 
 /// `BARDO_SECTION__KEY=value` for any setting.
-pub(crate) fn overrides(environment: &[(String, String)]) -> Value {
+pub fn overrides(environment: &[(String, String)]) -> Value {
     let mut tree = Value::Object(Map::new());
     for (name, text) in environment {
         let flat = FLAT.iter().find(|(flat, _)| flat == name);
@@ -215,7 +217,7 @@ pub(crate) fn overrides(environment: &[(String, String)]) -> Value {
 }
 
 /// The API keys that other tools use too, as backends. Read only if there is no configuration file.
-pub(crate) fn credentials(environment: &[(String, String)]) -> Value {
+pub fn credentials(environment: &[(String, String)]) -> Value {
     let variable = |names: &[&str]| {
         let found = environment
             .iter()

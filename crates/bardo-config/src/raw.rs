@@ -21,78 +21,78 @@ use bardo_types::secret::Secret;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub(crate) use self::alerts::{AlertsConfig, RawAlertEvent, WebhookConfig};
+pub use self::alerts::{AlertsConfig, RawAlertEvent, WebhookConfig};
 use self::auth::Auth;
-pub(crate) use self::auth::PrivyConfig;
-pub(crate) use self::cache::{
+pub use self::auth::PrivyConfig;
+pub use self::cache::{
     CacheConfig, RawAuditMode, RawCacheScope, RawDomain, RawRegime, SemanticCacheConfig,
     VectorsConfig,
 };
-#[cfg(feature = "embedder")]
-pub(crate) use self::cache::{RawPooling, RawVectorEngine, SemanticModelConfig};
+pub use self::cache::{RawPooling, RawVectorEngine, SemanticModelConfig};
 use self::catalog::CatalogConfig;
-pub(crate) use self::catalog::OwnerModelConfig;
-pub(crate) use self::check::{BACKENDS, known_backend_beside, usd};
+pub use self::catalog::OwnerModelConfig;
+pub use self::check::{BACKENDS, known_backend_beside, usd};
+pub(crate) use self::inference::GeminiCaching;
 use self::inference::RawInference;
-pub(crate) use self::inference::{GeminiCaching, ModeName, ProviderMode, RawMinPFallback, percent};
-pub(crate) use self::payments::{PaymentsConfig, RawPaymentScheme};
-pub(crate) use self::price::PriceConfig;
+pub use self::inference::{ModeName, ProviderMode, RawMinPFallback, percent};
+pub use self::payments::{PaymentsConfig, RawPaymentScheme};
+pub use self::price::PriceConfig;
 use self::privacy::Privacy;
 use self::profile::ProfileConfig;
 use self::providers::Providers;
-pub(crate) use self::providers::{
+pub use self::providers::{
     BankrConfig, BlockRunConfig, DirectKey, DirectProvider, ServiceConfig, WalletNetwork,
 };
 use self::routing::RawRouting;
-pub(crate) use self::screening::RefusedPhrasesConfig;
+pub use self::screening::RefusedPhrasesConfig;
 use self::screening::Screening;
-pub(crate) use self::server::RawServer;
+pub use self::server::RawServer;
 use self::server::Upstream;
-pub(crate) use self::store::{LimitsConfig, RawDurability, SharedConfig, StoreConfig};
-pub(crate) use self::telemetry::{ClickHouseConfig, LangfuseConfig, OtlpConfig, TelemetryConfig};
+pub use self::store::{LimitsConfig, RawDurability, SharedConfig, StoreConfig};
+pub use self::telemetry::{ClickHouseConfig, LangfuseConfig, OtlpConfig, TelemetryConfig};
 
 /// The whole configuration.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Config {
+pub struct Config {
     /// Listeners and limits for clients.
-    pub(crate) server: RawServer,
+    pub server: RawServer,
     /// Limits for providers.
-    pub(crate) upstream: Upstream,
+    pub upstream: Upstream,
     /// Models and their features.
-    pub(crate) catalog: CatalogConfig,
+    pub catalog: CatalogConfig,
     /// API keys and tokens of clients.
     #[serde(default)]
-    pub(crate) auth: Auth,
+    pub auth: Auth,
     /// Store of money, keys and receipts.
-    pub(crate) store: StoreConfig,
+    pub store: StoreConfig,
     /// Rate limits of keys.
-    pub(crate) limits: LimitsConfig,
+    pub limits: LimitsConfig,
     /// State of requests that several gateways share.
-    pub(crate) shared: SharedConfig,
+    pub shared: SharedConfig,
     /// Backends by name.
     #[serde(default)]
-    pub(crate) providers: Providers,
+    pub providers: Providers,
     /// Routing and model settings.
-    pub(crate) inference: RawInference,
+    pub inference: RawInference,
     /// Whose backends are called first.
-    pub(crate) routing: RawRouting,
+    pub routing: RawRouting,
     /// Privacy of requests.
-    pub(crate) privacy: Privacy,
+    pub privacy: Privacy,
     /// Checks of what requests say.
     #[serde(default)]
-    pub(crate) screening: Screening,
+    pub screening: Screening,
     /// The cache of answers.
-    pub(crate) cache: CacheConfig,
+    pub cache: CacheConfig,
     /// Traces and metrics that are sent to other systems.
-    pub(crate) telemetry: TelemetryConfig,
+    pub telemetry: TelemetryConfig,
     /// Sale of single requests to callers without a key.
-    pub(crate) payments: PaymentsConfig,
+    pub payments: PaymentsConfig,
     /// Alerts by webhook.
-    pub(crate) alerts: AlertsConfig,
+    pub alerts: AlertsConfig,
     /// Digest of the settings that can change an answer.
     #[serde(skip)]
-    pub(crate) revision: Vec<u8>,
+    pub revision: Vec<u8>,
 }
 
 fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 /// A duration such as `"15s"`, `"5m"` or `"1h 30m"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span(pub(crate) Duration);
+pub struct Span(pub Duration);
 
 impl std::str::FromStr for Span {
     type Err = String;
@@ -88,7 +88,7 @@ impl JsonSchema for Span {
 
 /// A size in bytes such as `"32MiB"`, `"64KiB"` or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ByteSize(pub(crate) usize);
+pub struct ByteSize(pub usize);
 
 impl<'de> Deserialize<'de> for ByteSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -6,35 +6,35 @@ use serde::Deserialize;
 /// A price in USD per million tokens, except where noted.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PriceConfig {
+pub struct PriceConfig {
     /// Fresh prompt tokens.
     #[schemars(with = "f64")]
-    pub(crate) input_per_million: serde_json::Number,
+    pub input_per_million: serde_json::Number,
     /// Tokens of the answer.
     #[schemars(with = "f64")]
-    pub(crate) output_per_million: serde_json::Number,
+    pub output_per_million: serde_json::Number,
     /// Prompt tokens read from the provider's cache.
     #[schemars(with = "Option<f64>")]
-    pub(crate) cache_read_per_million: Option<serde_json::Number>,
+    pub cache_read_per_million: Option<serde_json::Number>,
     /// Prompt tokens written to the provider's cache for 5 minutes, or its only duration.
     #[schemars(with = "Option<f64>")]
-    pub(crate) cache_write_per_million: Option<serde_json::Number>,
+    pub cache_write_per_million: Option<serde_json::Number>,
     /// Prompt tokens written to the provider's cache for an hour.
     #[schemars(with = "Option<f64>")]
-    pub(crate) cache_write_1h_per_million: Option<serde_json::Number>,
+    pub cache_write_1h_per_million: Option<serde_json::Number>,
     /// Audio tokens of the prompt.
     #[schemars(with = "Option<f64>")]
-    pub(crate) audio_input_per_million: Option<serde_json::Number>,
+    pub audio_input_per_million: Option<serde_json::Number>,
     /// Audio tokens of the completion.
     #[schemars(with = "Option<f64>")]
-    pub(crate) audio_output_per_million: Option<serde_json::Number>,
+    pub audio_output_per_million: Option<serde_json::Number>,
     /// Tokens of reasoning.
     #[schemars(with = "Option<f64>")]
-    pub(crate) reasoning_per_million: Option<serde_json::Number>,
+    pub reasoning_per_million: Option<serde_json::Number>,
     /// Price of a web search, in USD.
     #[schemars(with = "Option<f64>")]
-    pub(crate) per_search: Option<serde_json::Number>,
+    pub per_search: Option<serde_json::Number>,
     /// Price of a request of any size, in USD.
     #[schemars(with = "Option<f64>")]
-    pub(crate) per_request: Option<serde_json::Number>,
+    pub per_request: Option<serde_json::Number>,
 }

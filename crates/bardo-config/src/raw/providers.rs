@@ -14,20 +14,20 @@ use super::{PriceConfig, optional_secret};
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Providers {
+pub struct Providers {
     /// BlockRun. With the `brk_` key of an account it uses the credit of the account; without a key
     /// it is paid per call (x402).
-    pub(crate) blockrun: Option<BlockRunConfig>,
+    pub blockrun: Option<BlockRunConfig>,
     /// The backend OpenRouter.
-    pub(crate) openrouter: Option<OpenRouterConfig>,
+    pub openrouter: Option<OpenRouterConfig>,
     /// The backend Venice.
-    pub(crate) venice: Option<VeniceConfig>,
+    pub venice: Option<VeniceConfig>,
     /// The backend Bankr.
-    pub(crate) bankr: Option<BankrConfig>,
+    pub bankr: Option<BankrConfig>,
     /// Your own server with an OpenAI-compatible API.
-    pub(crate) local: Option<LocalConfig>,
+    pub local: Option<LocalConfig>,
     /// Your own API keys at the makers of models.
-    pub(crate) direct: Option<Direct>,
+    pub direct: Option<Direct>,
 }
 
 /// The configuration of a backend: the common members and its own.
@@ -36,29 +36,29 @@ macro_rules! backend_config {
         $(#[$outer])*
         #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
-        pub(crate) struct $name {
+        pub struct $name {
             /// API key: `env:NAME`, `file:PATH` or the key itself.
             #[serde(default, deserialize_with = "optional_secret")]
             #[schemars(with = "Option<String>")]
-            pub(crate) api_key: Option<Secret>,
+            pub api_key: Option<Secret>,
             /// Address of the API, if not the usual one.
             #[serde(alias = "endpoint")]
-            pub(crate) base_url: Option<String>,
+            pub base_url: Option<String>,
             /// Models to use; a trailing `*` matches any ending. All models if absent.
             #[serde(default)]
-            pub(crate) models: Vec<String>,
+            pub models: Vec<String>,
             /// Allow a host name that resolves to a private address.
             #[serde(default)]
-            pub(crate) allow_private: bool,
+            pub allow_private: bool,
             /// Price of models that no list has a price for.
-            pub(crate) price: Option<PriceConfig>,
+            pub price: Option<PriceConfig>,
             /// Charge clients for its answers.
-            pub(crate) bill: Option<bool>,
+            pub bill: Option<bool>,
             /// Dialect of the API: `chat`, `responses` or `anthropic`.
             #[serde(alias = "dialect")]
             #[schemars(with = "Option<String>")]
-            pub(crate) api: Option<Dialect>,
-            $($(#[$meta])* pub(crate) $field: $type,)*
+            pub api: Option<Dialect>,
+            $($(#[$meta])* pub $field: $type,)*
         }
 
         /// The common members.
@@ -112,7 +112,7 @@ backend_config! {
 /// A network that a wallet pays on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum WalletNetwork {
+pub enum WalletNetwork {
     /// The network Base.
     #[default]
     Base,
@@ -122,7 +122,7 @@ pub(crate) enum WalletNetwork {
 
 impl WalletNetwork {
     /// The CAIP-2 name.
-    pub(crate) const fn caip2(self) -> &'static str {
+    pub const fn caip2(self) -> &'static str {
         match self {
             Self::Base => "eip155:8453",
             Self::BaseSepolia => "eip155:84532",
@@ -221,7 +221,7 @@ fn bankr_subsystems() -> Vec<String> {
 
 impl BankrConfig {
     /// Whether the revenue of agents pays.
-    pub(crate) fn is_self_funding(&self) -> bool {
+    pub fn is_self_funding(&self) -> bool {
         self.self_funding
             .unwrap_or(self.wallet.is_some() || self.auto_topup == Some(true))
     }
@@ -230,36 +230,36 @@ impl BankrConfig {
 /// The prompt cache of Venice.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct VeniceCache {
+pub struct VeniceCache {
     /// Lifetime of the stable part of a prompt, in seconds.
-    pub(crate) stable_kernel_ttl_s: Option<u64>,
+    pub stable_kernel_ttl_s: Option<u64>,
     /// Changes of an agent that make new prompt-cache keys: `dream_cycle_start`,
     /// `phase_transition`. Both if empty.
-    pub(crate) session_epoch_advance_on: Vec<String>,
+    pub session_epoch_advance_on: Vec<String>,
 }
 
 /// Other media of Venice.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct VeniceMultimodal {
+pub struct VeniceMultimodal {
     /// Use Venice for embeddings.
-    pub(crate) embeddings: bool,
+    pub embeddings: bool,
     /// Use Venice for spoken alerts.
-    pub(crate) tts_alerts: bool,
+    pub tts_alerts: bool,
     /// Use Venice for images.
-    pub(crate) image_generation: bool,
+    pub image_generation: bool,
 }
 
 /// Your own API keys.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Direct {
+pub struct Direct {
     /// API keys, in the order in which they are tried.
     #[serde(default)]
-    pub(crate) keys: Vec<DirectKey>,
+    pub keys: Vec<DirectKey>,
     /// Allow changes to ordinary requests that reduce their cost. Accepted, without effect yet.
     #[serde(default)]
-    pub(crate) optimize: bool,
+    pub optimize: bool,
 }
 
 backend_config! {
@@ -281,7 +281,7 @@ backend_config! {
 
 /// The provider of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum DirectProvider {
+pub enum DirectProvider {
     /// api.openai.com, or a server with the same API.
     #[default]
     Openai,
@@ -357,7 +357,7 @@ impl DirectKey {
     ///
     /// # Errors
     /// If the name is missing, invalid, or not allowed here.
-    pub(crate) fn backend_name(&self, place: &str) -> Result<String, String> {
+    pub fn backend_name(&self, place: &str) -> Result<String, String> {
         let given = self.name.as_deref();
         let name = match (self.provider, given) {
             (DirectProvider::Compatible, Some(name)) => {
@@ -385,7 +385,7 @@ impl DirectKey {
     }
 
     /// The known vendor of the key.
-    pub(crate) fn vendor(&self) -> Option<&'static Vendor> {
+    pub fn vendor(&self) -> Option<&'static Vendor> {
         match self.provider {
             DirectProvider::Vendor(vendor) => Some(vendor),
             DirectProvider::Compatible => bardo_router::vendor(self.name.as_deref()?),
