@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use k256::SecretKey;
+use secp256k1::SecretKey;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

@@ -1,6 +1,6 @@
 //! The encrypted mode of a chat: user and system texts in, every delta out.
 
-use k256::PublicKey;
+use secp256k1::{PublicKey, SecretKey};
 use serde_json::Value;
 
 use crate::chat::flag;
@@ -15,7 +15,7 @@ use crate::world::World;
 /// One request in encrypted mode.
 pub(super) struct Session {
     client: PublicKey,
-    model_secret: k256::SecretKey,
+    model_secret: SecretKey,
     /// Makes the ephemeral keys repeatable.
     salt: [u8; 32],
 }
