@@ -11,6 +11,7 @@ use bardo_types::chat::{Assembler, ChatRequest, StreamEvent};
 use bardo_types::model::{Capabilities, Dialect, Service};
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
+use bardo_types::usage::Usage;
 use bardo_wire::codec::{DecodeContext, ReplyContext, Target};
 use bardo_wire::table;
 use bytes::Bytes;
@@ -259,8 +260,11 @@ impl Engine {
                     false => ReadyAnswer::Whole(bytes),
                 });
             }
-            FoundBody::Stored(StoredBody::Events(events)) => match call.stream() {
-                true => AnswerSource::of_events(events),
+            FoundBody::Stored(StoredBody::Events(mut events)) => match call.stream() {
+                true => {
+                    tell_prompt_first(call.dialect(), &mut events);
+                    AnswerSource::of_events(events)
+                }
                 false => return self.whole_of(call, events, model, class),
             },
             FoundBody::Followed(follower) => AnswerSource::shared(follower),
@@ -378,6 +382,33 @@ fn of_bytes(call: &Call, bytes: Bytes) -> ReadyAnswer {
     let pass = Passthrough::new(dialect, Service::Local, choices, false, figures);
     let source = AnswerSource::of_bytes([bytes]);
     ReadyAnswer::Stream(Box::new((source, Conversion::Passthrough(Box::new(pass)))))
+}
+
+/// The usage of an answer, as its events say it last.
+pub(crate) fn last_usage(events: &[StreamEvent]) -> Option<&Usage> {
+    events.iter().rev().find_map(|event| match event {
+        StreamEvent::Usage(usage) => Some(usage),
+        _ => None,
+    })
+}
+
+/// Tells what is known of a stored prompt's size before the answer starts, in the dialect whose
+/// streams begin with it (Anthropic's Messages: `usage` of `message_start`).
+fn tell_prompt_first(dialect: Dialect, events: &mut Vec<StreamEvent>) {
+    if dialect != Dialect::Anthropic {
+        return;
+    }
+    let Some(usage) = last_usage(events) else {
+        return;
+    };
+    let prompt = Usage {
+        fresh_input: usage.fresh_input,
+        cache_read: usage.cache_read,
+        cache_write_5m: usage.cache_write_5m,
+        cache_write_1h: usage.cache_write_1h,
+        ..Usage::default()
+    };
+    events.insert(0, StreamEvent::Usage(prompt));
 }
 
 /// An answer in the form in which it is handed over.

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use bardo_cache::policy::Wish;
 use bardo_types::Degradation;
-use bardo_types::chat::StreamEvent;
 use bardo_types::money::MicroUsd;
-use bardo_types::usage::Usage;
 
 use crate::answer::Answer;
 use crate::cache_slot::CacheSlot;
@@ -17,7 +15,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::limit::Limited;
 use crate::live::{AnswerOrigin, LiveAnswer};
-use crate::lookup::{FoundAnswer, FoundBody, FoundHit};
+use crate::lookup::{FoundAnswer, FoundBody, FoundHit, last_usage};
 use crate::receipt_builder::Served;
 use crate::recording::{LIMITED, Recording, RequestedModel};
 use crate::single_flight::{Boarding, FlightTerms, FlightTicket, Follower};
@@ -140,9 +138,7 @@ impl Engine {
 /// The answer of another request, which is being made or was just made.
 fn found(origin: &AnswerOrigin, body: FoundBody) -> FoundAnswer {
     let usage = match &body {
-        FoundBody::Stored(StoredBody::Events(events)) => {
-            events.iter().rev().find_map(usage_of).cloned()
-        }
+        FoundBody::Stored(StoredBody::Events(events)) => last_usage(events).cloned(),
         FoundBody::Stored(StoredBody::Bytes(_)) | FoundBody::Followed(_) => None,
     };
     FoundAnswer {
@@ -159,12 +155,5 @@ fn found(origin: &AnswerOrigin, body: FoundBody) -> FoundAnswer {
             is_shared: true,
         },
         class: origin.class,
-    }
-}
-
-fn usage_of(event: &StreamEvent) -> Option<&Usage> {
-    match event {
-        StreamEvent::Usage(usage) => Some(usage),
-        _ => None,
     }
 }

@@ -133,6 +133,41 @@ async fn an_identical_request_is_served_from_the_cache_in_each_dialect_streamed_
 }
 
 #[tokio::test]
+async fn a_stream_of_messages_says_the_size_of_its_prompt_when_it_begins() {
+    let purse = purse().await;
+    for (model, first) in [
+        ("gpt-5.5", false),
+        ("gpt-5.5", true),
+        ("claude-sonnet-5-5", false),
+        ("claude-sonnet-5-5", true),
+    ] {
+        let text = words(&format!("{model}-{first}"));
+        let body = |stream| asking(Dialect::Anthropic, model, &text, stream);
+        let made = purse.ask(Dialect::Anthropic, &body(first)).await;
+        made.expect("an answer");
+        let found = purse.ask(Dialect::Anthropic, &body(true)).await;
+        let found = found.expect("an answer");
+        assert_eq!(found.head.cache, "hash", "{model} {first}");
+        let data = |kind: &str| -> Value {
+            let lines = found.text.lines();
+            let mut data = lines.filter_map(|line| line.strip_prefix("data: "));
+            let json = data.find(|json| json.contains(kind)).expect(kind);
+            serde_json::from_str(json).expect("JSON")
+        };
+        let begun = &data("message_start")["message"]["usage"];
+        let ended = &data("message_delta")["usage"];
+        assert!(begun["input_tokens"].as_u64() > Some(0), "{}", found.text);
+        assert_eq!(begun["input_tokens"], ended["input_tokens"]);
+        // A client that adds both up gets the right sum.
+        assert_eq!(begun["output_tokens"], 0);
+        assert!(ended["output_tokens"].as_u64() > Some(9));
+        let saved = last(&purse).await.saved_usage.expect("it was saved");
+        assert_eq!(ended["output_tokens"], saved.output);
+        assert_eq!(begun["input_tokens"], saved.prompt());
+    }
+}
+
+#[tokio::test]
 async fn a_body_with_members_that_are_not_read_is_served_to_its_twin_alone_and_only_when_asked() {
     let purse = purse().await;
     // The API of Chat Completions refuses such members.
