@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bardo_profile::Applied;
 use bardo_router::owner_message;
 use bardo_types::hints::RouteHints;
+use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{Routing, SentProfile};
 use bardo_types::unit::UnitInterval;
 
@@ -52,6 +53,33 @@ pub(crate) fn account(call: &Call, leg: &Leg) -> Option<Box<Routing>> {
         vitality: hints.vitality.map(UnitInterval::get),
         phase: hints.phase,
         sustainability: hints.sustainability,
+    }))
+}
+
+/// The routing part of a receipt for an answer that no provider is called for: who asks, and what it
+/// says of itself. `class` is how well the answer is kept. `None` where the caller named a model and
+/// gave no hints.
+pub(crate) fn account_of_found(call: &Call, class: SecurityClass) -> Option<Box<Routing>> {
+    if !call.is_open() {
+        return None;
+    }
+    let silent = RouteHints::default();
+    let hints = call.hints().route.as_deref().unwrap_or(&silent);
+    let named = hints.subsystem.as_deref();
+    let row = named.and_then(|name| call.snapshot().router.subsystem(name));
+    let floor = row.map(|row| row.floor);
+    Some(Box::new(Routing {
+        subsystem: row.map(|row| row.name.as_str().into()),
+        automatic: call.is_automatic(),
+        security_class: hints.security_class.max(floor).unwrap_or_default(),
+        security: class,
+        warnings: hints.warnings.clone(),
+        golem_id: hints.golem_id.clone(),
+        tick: hints.tick,
+        vitality: hints.vitality.map(UnitInterval::get),
+        phase: hints.phase,
+        sustainability: hints.sustainability,
+        ..Routing::default()
     }))
 }
 

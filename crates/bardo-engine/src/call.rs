@@ -16,6 +16,9 @@ use crate::request_body::RequestBody;
 use crate::request_size::Size;
 use crate::snapshot::Snapshot;
 
+/// The prefix of names that leave the choice of the model to the gateway.
+const AUTOMATIC: &str = "bardo/";
+
 /// A request that is well formed. Nothing is known yet of where it goes.
 ///
 /// It is on the heap, because each stage hands it on to the next.
@@ -221,6 +224,16 @@ impl Call {
     /// The hints of headers and body.
     pub(crate) fn hints(&self) -> &Hints {
         &self.0.hints
+    }
+
+    /// Whether the caller leaves the choice of the model to the router.
+    pub(crate) fn is_automatic(&self) -> bool {
+        self.model().starts_with(AUTOMATIC)
+    }
+
+    /// Whether the caller leaves anything to the router.
+    pub(crate) fn is_open(&self) -> bool {
+        self.hints().route.is_some() || self.is_automatic()
     }
 
     /// The model as the caller named it.

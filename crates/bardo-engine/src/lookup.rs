@@ -58,8 +58,6 @@ pub(crate) struct FoundHit {
 pub(crate) struct FoundAnswer {
     pub(crate) body: FoundBody,
     pub(crate) served: Served,
-    /// How well the answer has to be kept.
-    pub(crate) class: SecurityClass,
 }
 
 /// Where the content of a found answer is.
@@ -195,6 +193,7 @@ impl Engine {
         Some(FoundAnswer {
             body: FoundBody::Stored(StoredBody::Events(events)),
             served: Served {
+                class: entry.class,
                 layer: "hash",
                 model: Arc::clone(&entry.model),
                 usage: Some(entry.usage.clone()),
@@ -205,7 +204,6 @@ impl Engine {
                 similarity: None,
                 is_shared: false,
             },
-            class: entry.class,
         })
     }
 
@@ -235,7 +233,7 @@ impl Engine {
             found,
         } = hit;
         // What cannot be handed over costs nothing.
-        let ready = self.ready(&call, found.body, &found.served.model, found.class)?;
+        let ready = self.ready(&call, found.body, &found.served.model, found.served.class)?;
         self.hold_charge(&call, &mut life, found.served.charge)
             .await?;
         let flowing = life.served(&call, &found.served);
@@ -324,9 +322,9 @@ pub(crate) async fn find(
     for store in stores {
         if let Some(answer) = store.find(asked).await {
             return Some(FoundAnswer {
-                class: asked.class,
                 served: Served {
                     layer,
+                    class: asked.class,
                     charge: store.charge(asked, &answer),
                     cost: None,
                     model: answer.model.as_str().into(),

@@ -27,7 +27,7 @@ use crate::price::{self, write_lifetime};
 use crate::receipt_builder::Passed;
 use crate::received::Task;
 use crate::routed::Routed;
-use crate::routing::{Ask, DearCandidate, Question, allows_downgrade, is_open};
+use crate::routing::{Ask, DearCandidate, Question, allows_downgrade};
 use crate::settings::{PlannedSettings, Subject};
 use crate::snapshot::Snapshot;
 use crate::unseen::reasons_unseen;
@@ -339,7 +339,7 @@ impl Engine {
     /// # Errors
     /// When no backend may serve the request.
     pub(crate) fn plan_for(&self, call: &Call, ask: Ask<'_>) -> Result<Plan, EngineError> {
-        if is_open(call) {
+        if call.is_open() {
             return least_limit::named(self, call, self.routed_plan(call, ask));
         }
         let candidates = self.report_unpriced(by_name(call))?;

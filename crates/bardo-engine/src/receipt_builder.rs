@@ -10,6 +10,7 @@ use bardo_providers::Endpoint;
 use bardo_types::Degradation;
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::money::{BasisPoints, MicroUsd};
+use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
     Amounts, Attempt, AttemptFailure, DecisionVerification, Outcome, PassedOver, PaymentMode,
     Receipt, SchemaOutcome, Timings,
@@ -19,7 +20,7 @@ use bardo_wire::codec::Observed;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::account::account;
+use crate::account::{account, account_of_found};
 use crate::call::Call;
 use crate::consumption::Consumption;
 use crate::failure::Failure;
@@ -67,6 +68,8 @@ pub(crate) struct Served {
     pub(crate) usage: Option<Usage>,
     /// The requested features that the answer lacks.
     pub(crate) degraded: Vec<Degradation>,
+    /// How well the answer has to be kept.
+    pub(crate) class: SecurityClass,
     /// The charge, where the caller is charged at all.
     pub(crate) charge: MicroUsd,
     /// What the answer cost when it was made; `None` where that is not known.
@@ -192,6 +195,7 @@ impl ReceiptBuilder {
         receipt.cache_age = served.age;
         receipt.cache_similarity = served.similarity;
         receipt.cache_reason = None;
+        receipt.routing = account_of_found(call, served.class);
         if served.is_shared {
             receipt.optimizations.push("single_flight".into());
         }

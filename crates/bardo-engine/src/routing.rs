@@ -29,9 +29,6 @@ use crate::received::{Payer, Principal, Task};
 use crate::routed::Routed;
 use crate::snapshot::Snapshot;
 
-/// The prefix of names that leave the choice of the model to the gateway.
-const AUTOMATIC: &str = "bardo/";
-
 /// The warning to a caller that expects its decision to be verified.
 const NO_VERIFICATION: &str = "`stakes_usd` has no effect: `inference.verify_above_usd` is not set";
 
@@ -71,11 +68,6 @@ impl DearCandidate {
 
 /// Asks the router: for a decision alone, or for all that led to it.
 pub(crate) type Ask<'a> = &'a mut dyn FnMut(&Router, &RouteRequest<'_>) -> Result<Route, Refusal>;
-
-/// Whether the caller leaves anything to the router.
-pub(crate) fn is_open(call: &Call) -> bool {
-    call.hints().route.is_some() || call.model().starts_with(AUTOMATIC)
-}
 
 impl<'a> Question<'a> {
     /// The question of a call. The neutral form is decoded for it.

@@ -144,6 +144,7 @@ fn found(origin: &AnswerOrigin, body: FoundBody) -> FoundAnswer {
     FoundAnswer {
         body,
         served: Served {
+            class: origin.class,
             layer: "hash",
             model: Arc::clone(&origin.model),
             usage,
@@ -154,6 +155,5 @@ fn found(origin: &AnswerOrigin, body: FoundBody) -> FoundAnswer {
             similarity: None,
             is_shared: true,
         },
-        class: origin.class,
     }
 }

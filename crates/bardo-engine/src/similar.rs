@@ -216,6 +216,7 @@ impl Engine {
         Ok(FoundAnswer {
             body: FoundBody::Stored(StoredBody::Events(events)),
             served: Served {
+                class: entry.class,
                 layer: "semantic",
                 model: Arc::clone(&entry.model),
                 usage: Some(entry.usage.clone()),
@@ -226,7 +227,6 @@ impl Engine {
                 similarity: Some(thousandths(similarity)),
                 is_shared: false,
             },
-            class: entry.class,
         })
     }
 

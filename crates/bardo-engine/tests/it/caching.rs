@@ -168,6 +168,37 @@ async fn a_stream_of_messages_says_the_size_of_its_prompt_when_it_begins() {
 }
 
 #[tokio::test]
+async fn a_stored_answer_names_its_agent_and_warns_about_hints() {
+    let purse = purse().await;
+    let mut body = asking(Dialect::Chat, "gpt-5.5", &words("an agent"), false);
+    let hints = json!({
+        "cache": "default", "golem_id": "golem-7", "tick": 41, "vitality": 0.5, "phase": "moon",
+    });
+    body["bardo"] = hints;
+    let mut warnings = Vec::new();
+    for layer in ["miss", "hash"] {
+        let read = purse.ask(Dialect::Chat, &body).await.expect(layer);
+        assert_eq!(read.head.cache, layer);
+        warnings.push(read.head.warnings.clone());
+        let receipt = last(&purse).await;
+        let routing = receipt.routing.expect("the caller gave hints");
+        assert_eq!(routing.golem_id.as_deref(), Some("golem-7"), "{layer}");
+        assert_eq!((routing.tick, routing.vitality), (Some(41), Some(0.5)));
+        assert!(!routing.automatic, "{layer}");
+        assert_eq!(routing.warnings.len(), 1, "{layer} {routing:?}");
+    }
+    assert!(warnings[0].contains("phase"), "{warnings:?}");
+    assert_eq!(warnings[0], warnings[1]);
+    // Without hints there is nothing to say.
+    let silent = asking(Dialect::Chat, "gpt-5.5", &words("nobody"), false);
+    for layer in ["miss", "hash"] {
+        let read = purse.ask(Dialect::Chat, &silent).await.expect(layer);
+        assert_eq!(read.head.cache, layer);
+        assert!(last(&purse).await.routing.is_none(), "{layer}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_with_members_that_are_not_read_is_served_to_its_twin_alone_and_only_when_asked() {
     let purse = purse().await;
     // The API of Chat Completions refuses such members.
