@@ -192,7 +192,7 @@ fn write_sampling(writer: &mut KeyWriter<'_>, sampling: &Sampling) {
         seed,
         logit_bias,
     ] {
-        writer.option_json(number.as_ref());
+        writer.option(number.as_ref(), KeyWriter::json_number);
     }
 }
 

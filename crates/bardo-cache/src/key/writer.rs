@@ -10,8 +10,10 @@ use std::sync::LazyLock;
 use bardo_types::json::RawJson;
 use blake3::hazmat::hash_derive_key_context;
 
+/// Decimal digits that each make another float (IEEE 754, binary64).
+const FLOAT_DIGITS: usize = 15;
 /// Separates keys from all other uses of the hash.
-static CONTEXT: LazyLock<[u8; 32]> = LazyLock::new(|| hash_derive_key_context("bardo-cache key 3"));
+static CONTEXT: LazyLock<[u8; 32]> = LazyLock::new(|| hash_derive_key_context("bardo-cache key 4"));
 /// A whole subtree of the hash, so that it never waits for the rest of one.
 const BLOCK: usize = 32 * 1024;
 
@@ -105,6 +107,24 @@ impl<'a> KeyWriter<'a> {
 
     pub(super) fn json(&mut self, json: &RawJson) {
         self.text(json.as_str());
+    }
+
+    /// A number by its value: `0`, `0.0` and `0e0` are one. What is no number, or has more digits than
+    /// the value of a float keeps apart, is written as it stands.
+    pub(super) fn json_number(&mut self, json: &RawJson) {
+        let text = Some(json.as_str()).filter(|text| text.len() <= FLOAT_DIGITS);
+        let value = text.and_then(|text| text.parse::<f64>().ok());
+        match value.filter(|value| value.is_finite()) {
+            Some(value) => {
+                self.choice(0);
+                // Minus zero is zero.
+                self.float(value + 0.0);
+            }
+            None => {
+                self.choice(1);
+                self.json(json);
+            }
+        }
     }
 
     /// Absent and present are told apart from any value.

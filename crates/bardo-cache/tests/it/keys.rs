@@ -81,6 +81,33 @@ fn a_change_of_any_member_of_a_request_with_everything_changes_the_key() {
 }
 
 #[test]
+fn a_number_is_one_however_it_is_spelled() {
+    let of = |temperature: &str, seed: &str| {
+        let mut request = chat(&[(Role::User, "hi")]);
+        request.sampling.temperature = RawJson::parse(temperature).ok();
+        request.sampling.seed = RawJson::parse(seed).ok();
+        key(&request)
+    };
+    for spelling in ["0", "0.0", "-0.0", "0e0", "0.00"] {
+        assert_eq!(of(spelling, "1"), of("0", "1"), "{spelling}");
+    }
+    assert_eq!(of("5e-1", "1"), of("0.5", "1.0"));
+    // What differs stays apart, beyond the digits of a float too.
+    let apart = [
+        of("0", "1"),
+        of("0.1", "1"),
+        of("\"0\"", "1"),
+        of("false", "1"),
+        of("0", "9007199254740992"),
+        of("0", "9007199254740993"),
+        of("0", "1e999"),
+    ];
+    for (place, one) in apart.iter().enumerate() {
+        assert!(!apart[..place].contains(one), "{place}");
+    }
+}
+
+#[test]
 fn times_ids_and_white_space_are_never_normalized() {
     for (one, other) in [
         (
