@@ -3,3 +3,4 @@
 pub(super) mod chunks;
 pub(super) mod decode;
 pub(super) mod encode;
+mod halves;

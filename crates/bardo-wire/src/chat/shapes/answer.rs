@@ -1,10 +1,11 @@
 //! An answer as it stands on the wire, whole or as one chunk of a stream.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use bardo_types::fault::Fault;
 use serde::Deserialize;
-use serde::de::Deserializer;
+use serde::de::{Deserializer, Visitor};
 use serde_json::value::RawValue;
 
 use crate::chat::usage::decode::Counts;
@@ -170,15 +171,56 @@ impl<'de: 'a, 'a> Deserialize<'de> for Loose<'a> {
     }
 }
 
-/// The text of a JSON string, borrowed where it has no escapes; `None` for other values.
+/// The text of a JSON string, borrowed where it has no escapes; `None` for other values. Half of a
+/// surrogate pair, which no text can have, becomes U+FFFD.
 pub(in crate::chat) fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
     let json = raw.get();
     let inner = json.strip_prefix('"')?.strip_suffix('"')?;
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));
     }
-    let text: Str<'_> = serde_json::from_str(json).ok()?;
-    Some(Cow::Owned(text.into_string()))
+    let text = match serde_json::from_str::<Str<'_>>(json) {
+        Ok(text) => text.into_string(),
+        Err(_) => serde_json::from_str::<HalfText>(json).ok()?.0,
+    };
+    Some(Cow::Owned(text))
+}
+
+/// A text in which halves of surrogate pairs are replaced.
+struct HalfText(String);
+
+impl<'de> Deserialize<'de> for HalfText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_bytes(HalfTextVisitor)
+    }
+}
+
+struct HalfTextVisitor;
+
+impl Visitor<'_> for HalfTextVisitor {
+    type Value = HalfText;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a text")
+    }
+
+    /// Takes the bytes of a JSON string, in which `serde_json` writes each half in three bytes: ED,
+    /// A0 to BF, 80 to BF (WTF-8). No character of UTF-8 begins so.
+    fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<HalfText, E> {
+        let mut text = String::with_capacity(bytes.len());
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let half = (0..rest.len())
+                .find(|&at| rest[at] == 0xED && rest.get(at + 1).is_some_and(|next| *next >= 0xA0));
+            let (whole, behind) = rest.split_at(half.unwrap_or(rest.len()));
+            text.push_str(&String::from_utf8_lossy(whole));
+            if half.is_some() {
+                text.push(char::REPLACEMENT_CHARACTER);
+            }
+            rest = behind.get(3..).unwrap_or_default();
+        }
+        Ok(HalfText(text))
+    }
 }
 
 /// Content: a string, or an array of text parts (some servers).

@@ -5,6 +5,7 @@ use bardo_types::fault::{Fault, FaultClass};
 
 use crate::chat::answer::decode::{IncomingAnswer, incomplete, read_chunk};
 use crate::chat::shapes::answer::Chunk;
+use crate::chat::stream::halves::HalfCharacter;
 use crate::chat::usage::decode::read as read_usage;
 use crate::codec::{DecodeContext, StreamDecoder};
 use crate::quirks::Quirks;
@@ -16,6 +17,7 @@ pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
     Box::new(ChatDecoder {
         context,
         answer: IncomingAnswer::default(),
+        half: HalfCharacter::default(),
         over: false,
     })
 }
@@ -23,6 +25,7 @@ pub fn stream_decoder(context: DecodeContext) -> Box<dyn StreamDecoder> {
 struct ChatDecoder {
     context: DecodeContext,
     answer: IncomingAnswer,
+    half: HalfCharacter,
     over: bool,
 }
 
@@ -53,6 +56,8 @@ impl StreamDecoder for ChatDecoder {
             self.complete(out);
             return;
         }
+        let joined = self.half.join(data);
+        let data = &*joined;
         let mut chunk = Chunk::default();
         let result = read_chunk(data, self.context.target.service, &mut chunk)
             .and_then(|()| self.answer.take(&chunk, false, &self.context, out));

@@ -551,3 +551,43 @@ fn a_cache_mark_goes_to_others_without_its_scope() {
         );
     }
 }
+
+#[test]
+fn a_character_that_is_split_over_two_chunks_is_one() {
+    let context = decode_context(Service::OpenAi, "gpt-5.5");
+    let chunk = |content: &str, finish: &str| {
+        format!(
+            "data: {{\"id\":\"a\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{content}\"}},\"finish_reason\":{finish}}}]}}\n\n"
+        )
+    };
+    let stream = [
+        chunk("good \\ud83d", "null"),
+        chunk("\\ude00 bye", "null"),
+        chunk(" \\ud83d alone", "null"),
+        chunk("", "\"stop\""),
+        "data: [DONE]\n\n".to_owned(),
+    ]
+    .concat();
+    let answer = assembled(steps_of(&context, &[stream.as_bytes()])).unwrap();
+    assert_eq!(
+        answer.choices[0].parts,
+        [text("good \u{1F600} bye \u{FFFD} alone")]
+    );
+}
+
+#[test]
+fn half_of_a_character_in_a_whole_answer_costs_no_other_text() {
+    let context = decode_context(Service::OpenAi, "gpt-5.5");
+    for (content, expected) in [
+        (r"a \ud83d lone", "a \u{FFFD} lone"),
+        (r"\ude00\ud83d", "\u{FFFD}\u{FFFD}"),
+        (r"\ud83d\ude00 \ud83d\u00e9", "\u{1F600} \u{FFFD}é"),
+        (r"\u4e16\udbff\uffff", "世\u{FFFD}\u{FFFF}"),
+    ] {
+        let body = format!(
+            r#"{{"id":"a","choices":[{{"index":0,"message":{{"role":"assistant","content":"{content}"}},"finish_reason":"stop"}}]}}"#
+        );
+        let answer = decode_response(body.as_bytes(), &context).unwrap();
+        assert_eq!(answer.choices[0].parts, [text(expected)], "{content}");
+    }
+}
