@@ -4,7 +4,7 @@
 //! follow: they read what the leader's answer says, event by event, as it is made. There is no task:
 //! whoever is polled works for all. A leader that leaves hands its work on to the followers and is
 //! settled as any request; the work is dropped when the last of them has left. Followers of a leader
-//! that failed are free again. Each failed round doubles the leaders of the next one, so a failing
+//! that failed are free again: one of them leads next, then two, then four, so a failing
 //! provider is called by few at a time and nobody waits for ever.
 
 use std::collections::VecDeque;
@@ -146,7 +146,7 @@ impl FlightBoard {
                 .iter()
                 .filter(|flight| flight.is_open() && is_current(flight.terms.flushes))
                 .collect();
-            if open.len() >= 1_usize << seen.round {
+            if open.len() >= 1_usize << seen.round.saturating_sub(1) {
                 let followed = (0..open.len())
                     .map(|step| open[(seen.seat + step) % open.len()])
                     .find_map(Follower::of);
