@@ -37,9 +37,10 @@ impl HalfCharacter {
 
 /// The places of the escapes of surrogates.
 fn halves(json: &[u8]) -> impl Iterator<Item = usize> {
-    memchr::memmem::find_iter(json, b"\\u").filter(|&at| {
-        json.get(at + 2).is_some_and(|digit| b"dD".contains(digit))
-            && json.len() >= at + ESCAPE
+    memchr::memchr_iter(b'\\', json).filter(|&at| {
+        json.len() >= at + ESCAPE
+            && json[at + 1] == b'u'
+            && b"dD".contains(&json[at + 2])
             && !is_escaped(json, at)
     })
 }
