@@ -3,12 +3,14 @@
 //! The rules before an answer are [`may_use`]; those that need the answer are [`may_store`]. Each
 //! refusal is a [`Never`], which explanations, metrics and headers show by its name.
 
-use bardo_types::chat::{ChatRequest, Finish, StreamEvent, Tool};
+use bardo_types::chat::{ChatRequest, Citation, CitationSource, Finish, StreamEvent, Tool};
 use bardo_types::privacy::{SecurityClass, TaskClass};
 use bardo_types::subsystem::Subsystem;
 use bardo_types::usage::Usage;
 
 use crate::reference::is_by_reference;
+
+mod refusal;
 
 /// What a caller asks of the cache, as with `Cache-Control`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -402,6 +404,10 @@ pub fn may_store(answered: &CacheOffer<'_>) -> Result<(), Never> {
             | StreamEvent::ToolInput { .. }
             | StreamEvent::ToolEnd { .. } => return Err(Never::CallsTool),
             StreamEvent::Server { .. } => return Err(Never::ServerSide),
+            // The model searched by itself, as some do without being asked.
+            StreamEvent::Citation { citation, .. } if is_found(citation) => {
+                return Err(Never::ServerSide);
+            }
             StreamEvent::Text { text, .. } => text_bytes += text.trim().len(),
             StreamEvent::Finish { reason, .. } => {
                 finishes += 1;
@@ -426,6 +432,9 @@ pub fn may_store(answered: &CacheOffer<'_>) -> Result<(), Never> {
     if is_short(answered.usage, text_bytes) {
         return Err(Never::Short);
     }
+    if says_no(answered.events, text_bytes) {
+        return Err(Never::Refused);
+    }
     if answered.matches_schema == Some(false) {
         return Err(Never::Invalid);
     }
@@ -443,6 +452,25 @@ fn is_short(usage: Option<&Usage>, text_bytes: usize) -> bool {
         None => (text_bytes / 4) as u64,
     };
     text_bytes == 0 || tokens < LEAST
+}
+
+/// Whether a source is a page of the web.
+const fn is_found(citation: &Citation) -> bool {
+    matches!(citation.source, CitationSource::Url { .. })
+}
+
+/// Whether the texts of an answer, of `text_bytes` in all, are a refusal in plain words.
+fn says_no(events: &[StreamEvent], text_bytes: usize) -> bool {
+    if text_bytes > refusal::LONGEST_BYTES {
+        return false;
+    }
+    let mut whole = String::new();
+    for event in events {
+        if let StreamEvent::Text { text, .. } = event {
+            whole.push_str(text);
+        }
+    }
+    refusal::is_refusal(&whole)
 }
 
 #[cfg(test)]

@@ -337,6 +337,37 @@ fn only_a_complete_answer_in_words_is_stored() {
         None,
         Err(Never::CallsTool),
     );
+    let refusal = "I'm sorry, but I can't help with this request as it is written.";
+    stores(
+        &[text(refusal), finish(Finish::Stop), Done],
+        None,
+        Err(Never::Refused),
+    );
+    let page = CitationSource::Url {
+        url: "https://example.com/".into(),
+        title: String::new(),
+        start: None,
+        end: None,
+    };
+    for (source, expected) in [
+        (page, Err(Never::ServerSide)),
+        (CitationSource::Other, Ok(())),
+    ] {
+        let citation = Citation {
+            source,
+            cited_text: None,
+            raw: None,
+        };
+        let cited = StreamEvent::Citation {
+            choice: 0,
+            citation,
+        };
+        stores(
+            &[text(LONG), cited, finish(Finish::Stop), Done],
+            None,
+            expected,
+        );
+    }
     let twice = [text(LONG), finish(Finish::Stop), finish(Finish::Stop), Done];
     stores(&twice, None, Err(Never::Several));
 }

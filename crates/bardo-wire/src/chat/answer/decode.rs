@@ -2,6 +2,7 @@
 
 mod calls;
 mod machine;
+mod sources;
 
 use bardo_types::chat::{Assembler, ChatResponse, StreamEvent};
 use bardo_types::fault::Fault;
@@ -136,10 +137,8 @@ impl IncomingAnswer {
         for (place, choice) in choices.iter().enumerate() {
             self.machine.take(choice, place, whole, context, out)?;
         }
-        if let Some(raw) = chunk.venice_parameters {
-            for citation in machine::venice_citations(raw) {
-                self.machine.cite(citation);
-            }
+        for citation in sources::beside_the_choices(chunk) {
+            self.machine.cite(citation);
         }
         if let Some(usage) = read_usage(&chunk.counts()) {
             out.push(StreamEvent::Usage(usage));

@@ -30,6 +30,9 @@ wire_object! {
         "message" => message: Option<&'a RawValue>,
         "detail" => detail: Option<&'a RawValue>,
         "venice_parameters" => venice_parameters: Option<&'a RawValue>,
+        /// Perplexity: the results of its search, and their addresses.
+        "search_results" => search_results: Option<&'a RawValue>,
+        "citations" => citations: Option<&'a RawValue>,
         ..
     }
 

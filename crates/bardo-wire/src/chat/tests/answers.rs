@@ -1,3 +1,4 @@
+use bardo_types::chat::Finish;
 use bardo_types::fault::FaultClass;
 
 use super::*;
@@ -318,7 +319,6 @@ fn renamed_tools_get_their_names_back() {
 
 #[test]
 fn every_finish_reason_of_every_service_is_known() {
-    use bardo_types::chat::Finish;
     let context = decode_context(Service::Local, "m");
     for (reason, calls, expected) in [
         ("stop", false, Finish::Stop),
@@ -340,7 +340,7 @@ fn every_finish_reason_of_every_service_is_known() {
         ("SAFETY", false, Finish::Refusal),
         ("pause_turn", false, Finish::Pause),
         ("tool_calls", true, Finish::ToolCalls),
-        ("tool_calls", false, Finish::Stop),
+        ("tool_calls", false, Finish::Unknown),
         ("tool_use", true, Finish::ToolCalls),
         ("function_call", true, Finish::ToolCalls),
         ("stop", true, Finish::ToolCalls),
@@ -396,7 +396,6 @@ fn every_status_has_its_class() {
 
 #[test]
 fn a_stop_text_that_came_up_is_told() {
-    use bardo_types::chat::Finish;
     let context = decode_context(Service::Venice, "m");
     let answer = decode_response(&fixture("venice/hidden_reasoning.json"), &context).unwrap();
     assert_eq!(answer.choices[0].finish, Some(Finish::StopSequence));
@@ -458,5 +457,48 @@ fn hidden_thinking_stays_hidden() {
     let whole = String::from_utf8(encode_response(&answer, &context)).unwrap();
     for told in [streamed(steps, context), whole] {
         assert!(!told.contains("reasoning_content") && !told.contains("reasoning_details"));
+    }
+}
+
+#[test]
+fn a_second_reason_that_says_less_than_whole_makes_the_end_unknown() {
+    let context = decode_context(Service::OpenAi, "m");
+    for (first, second, expected) in [
+        ("stop", "stop", Finish::Stop),
+        ("stop", "length", Finish::Unknown),
+        ("stop", "content_filter", Finish::Unknown),
+        ("length", "stop", Finish::Length),
+    ] {
+        let reasons = [first, second].map(|reason| {
+            format!(
+                "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"x\"}},\"finish_reason\":\"{reason}\"}}]}}\n\n"
+            )
+        });
+        let stream = format!("{}data: [DONE]\n\n", reasons.concat());
+        let answer = assembled(steps_of(&context, &[stream.as_bytes()])).unwrap();
+        assert_eq!(answer.choices[0].finish, Some(expected), "{first} {second}");
+    }
+}
+
+#[test]
+fn results_of_a_search_beside_the_choices_are_sources() {
+    let context = decode_context(Service::OpenAi, "sonar");
+    let urls = r#""citations":["https://a.example/","https://b.example/"]"#;
+    let results = r#""search_results":[{"title":"A","url":"https://a.example/","date":null},{"url":"https://b.example/"}]"#;
+    for (members, title) in [
+        (urls.to_owned(), ""),
+        (format!("{results},{urls}"), "A"),
+        (format!(r#"{urls},"search_results":"none""#), ""),
+    ] {
+        let body = format!(
+            r#"{{{members},"choices":[{{"index":0,"message":{{"content":"x"}},"finish_reason":"stop"}}]}}"#
+        );
+        let answer = decode_response(body.as_bytes(), &context).unwrap();
+        let shown = encode_response(&answer, &reply_context());
+        let shown: serde_json::Value = serde_json::from_slice(&shown).unwrap();
+        let sources = &shown["choices"][0]["message"]["annotations"];
+        assert_eq!(sources.as_array().unwrap().len(), 2, "{shown}");
+        assert_eq!(sources[0]["url_citation"]["url"], "https://a.example/");
+        assert_eq!(sources[0]["url_citation"]["title"], title);
     }
 }

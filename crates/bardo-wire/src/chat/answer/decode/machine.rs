@@ -1,18 +1,17 @@
 //! From deltas to neutral steps. A whole answer is one large delta, so that both ways of answering
 //! mean the same by construction.
 
-use bardo_types::chat::{Citation, CitationSource, Finish, Opaque, ServerBlock, StreamEvent};
+use bardo_types::chat::{Citation, Finish, Opaque, ServerBlock, StreamEvent};
 use bardo_types::fault::{Fault, FaultClass};
-use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
 use super::calls::IncomingCalls;
+use super::sources;
 use crate::chat::details;
 use crate::chat::details::{Detail, DetailBlock};
 use crate::chat::shapes::answer::{Delta, Loose, WireChoice};
 use crate::codec::DecodeContext;
-use crate::json::{Str, wire_object};
 use crate::kit::messages::malformed;
 use crate::kit::steps;
 
@@ -111,7 +110,7 @@ impl Machine {
         choice_end(wire, &mut self.choices[index], context)
     }
 
-    /// Notes a source that the service tells beside the choices (Venice).
+    /// Notes a source that the service tells beside the choices (Venice, Perplexity).
     pub(super) fn cite(&mut self, citation: Citation) {
         if self.choices.is_empty() {
             self.choices.push(Growing::default());
@@ -190,9 +189,10 @@ fn choice_end(
             )));
         }
     };
-    if choice.finish.is_none() {
-        choice.finish = Some(finish);
-    }
+    choice.finish = Some(match choice.finish {
+        None => finish,
+        Some(told) => both(told, finish),
+    });
     if let Some(text) = wire.stop_reason.get()
         && finish == Finish::Stop
         && context.request.stop.iter().any(|stop| stop == text)
@@ -201,6 +201,18 @@ fn choice_end(
         choice.stop_sequence = Some(text.to_owned());
     }
     Ok(())
+}
+
+/// What a choice ended with that names two reasons. The first one counts, unless the second one says
+/// that there is less than a whole answer.
+const fn both(first: Finish, second: Finish) -> Finish {
+    match (first, second) {
+        (
+            Finish::Stop | Finish::StopSequence,
+            Finish::Length | Finish::ContextWindow | Finish::Refusal | Finish::Pause,
+        ) => Finish::Unknown,
+        _ => first,
+    }
 }
 
 /// One choice while something is added to it.
@@ -237,7 +249,7 @@ impl Growth<'_> {
             self.out.push(steps::refusal(self.number, text));
         }
         for raw in delta.annotations.iter().flatten() {
-            if let Some(citation) = annotated(raw) {
+            if let Some(citation) = sources::annotated(raw) {
                 self.out.push(steps::citation(self.number, citation));
             }
         }
@@ -357,90 +369,10 @@ impl Growth<'_> {
             Finish::Refusal | Finish::Pause => told,
             Finish::Length if !calls.last_is_complete() => told,
             _ if !calls.is_empty() => Finish::ToolCalls,
-            Finish::ToolCalls => Finish::Stop,
-            Finish::Stop if self.choice.refused => Finish::Refusal,
+            Finish::Stop | Finish::Unknown if self.choice.refused => Finish::Refusal,
+            // The calls that it speaks of are not there.
+            Finish::ToolCalls => Finish::Unknown,
             _ => told,
         }
     }
-}
-
-wire_object! {
-    struct Annotation<'a> {
-        "type" => kind: Option<Str<'a>>,
-        "url_citation" => url_citation: Option<UrlCitation<'a>>,
-    }
-
-    struct UrlCitation<'a> {
-        "url" => url: Option<Str<'a>>,
-        "title" => title: Option<Str<'a>>,
-        "content" => content: Option<Str<'a>>,
-        "start_index" => start: Option<u64>,
-        "end_index" => end: Option<u64>,
-    }
-}
-
-/// A source as an annotation tells it; one of another type than a URL is known by its raw form
-/// alone.
-fn annotated(raw: &RawValue) -> Option<Citation> {
-    let annotation: Annotation<'_> = serde_json::from_str(raw.get()).ok()?;
-    annotation.kind.as_ref()?;
-    let own = Some((Dialect::Chat, RawJson::from(raw)));
-    let Some((cited, url)) = annotation
-        .url_citation
-        .and_then(|mut cited| Some((cited.url.take()?, cited)))
-        .map(|(url, cited)| (cited, url))
-    else {
-        return Some(Citation {
-            source: CitationSource::Other,
-            cited_text: None,
-            raw: own,
-        });
-    };
-    Some(Citation {
-        source: CitationSource::Url {
-            url: url.into_string(),
-            title: cited.title.map(Str::into_string).unwrap_or_default(),
-            start: cited.start,
-            end: cited.end,
-        },
-        cited_text: cited.content.map(Str::into_string),
-        raw: own,
-    })
-}
-
-wire_object! {
-    struct VeniceParameters<'a> {
-        "web_search_citations" => citations: Option<Vec<VeniceCitation<'a>>>,
-    }
-
-    struct VeniceCitation<'a> {
-        "title" => title: Option<Str<'a>>,
-        "url" => url: Option<Str<'a>>,
-        "content" => content: Option<Str<'a>>,
-    }
-}
-
-/// The sources of Venice's own search, which name no place in the text.
-pub(super) fn venice_citations(raw: &RawValue) -> Vec<Citation> {
-    let parameters: VeniceParameters<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
-    parameters
-        .citations
-        .unwrap_or_default()
-        .into_iter()
-        .filter_map(|cited| {
-            Some(Citation {
-                source: CitationSource::Url {
-                    url: cited.url?.into_string(),
-                    title: cited.title.map(Str::into_string).unwrap_or_default(),
-                    start: None,
-                    end: None,
-                },
-                cited_text: cited
-                    .content
-                    .map(Str::into_string)
-                    .filter(|text| !text.is_empty()),
-                raw: None,
-            })
-        })
-        .collect()
 }
