@@ -9,6 +9,7 @@ use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::Dialect;
 use bardo_types::usage::Usage;
 use bardo_wire::codec::BadRequest;
+use bardo_wire::embeddings::EmbeddingsRequest;
 use bardo_wire::splice::{Edit, splice};
 use bardo_wire::{gemini, table};
 use base64::Engine as _;
@@ -33,22 +34,6 @@ use crate::scrub::scrub;
 use crate::shape::{AnswerMode, Shaped, headers};
 use crate::unseen::Accepted;
 use crate::usage_figures::UsageFigures;
-
-/// The members of the caller's request that the translated form needs.
-#[derive(Deserialize)]
-struct WantedVectors {
-    input: Input,
-    dimensions: Option<u64>,
-    encoding_format: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Input {
-    One(String),
-    Many(Vec<String>),
-    Tokens(serde::de::IgnoredAny),
-}
 
 impl Engine {
     pub(crate) async fn embed_at(
@@ -222,28 +207,12 @@ fn body(call: &Call, dialect: Dialect, model: &str) -> Result<Bytes, BadRequest>
         }
         return Ok(splice(&top, &edits).into());
     }
-    let wanted = wanted(call)?;
-    let inputs = match wanted.input {
-        Input::One(text) => vec![text],
-        Input::Many(texts) => texts,
-        Input::Tokens(_) => {
-            return Err(BadRequest::new(
-                "input",
-                "this model does not accept token ids; send `input` as text",
-            ));
-        }
-    };
-    Ok(gemini::encode_embeddings(model, &inputs, wanted.dimensions).into())
-}
-
-fn wanted(call: &Call) -> Result<WantedVectors, BadRequest> {
-    serde_json::from_slice(call.body())
-        .map_err(|error| bardo_wire::json::explain(&error).unreadable())
+    let wanted = EmbeddingsRequest::read(call.body())?;
+    Ok(gemini::encode_embeddings(model, &wanted.texts, wanted.dimensions).into())
 }
 
 fn encode(call: &Call, vectors: &[Vec<f32>]) -> Bytes {
-    let base64 =
-        wanted(call).is_ok_and(|wanted| wanted.encoding_format.as_deref() == Some("base64"));
+    let base64 = EmbeddingsRequest::read(call.body()).is_ok_and(|wanted| wanted.base64);
     let data: Vec<serde_json::Value> = vectors
         .iter()
         .enumerate()

@@ -11,11 +11,11 @@ use bardo_router::{BackendModels, BackendSpec, ModelFilter, RosterBuilder, Terms
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::model::{Capabilities, ModelEntry, Price, Service};
 use bardo_types::privacy::SecurityClass;
+use bardo_wire::codec::BadRequest;
+use bardo_wire::embeddings::EmbeddingsRequest;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -161,21 +161,6 @@ impl OwnVectors for BuiltIn {
     }
 }
 
-#[derive(Deserialize)]
-struct EmbeddingsBody {
-    input: EmbedInput,
-    encoding_format: Option<String>,
-    dimensions: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum EmbedInput {
-    One(String),
-    Many(Vec<String>),
-    Other(IgnoredAny),
-}
-
 /// A request that this model can answer.
 #[derive(Debug)]
 struct VectorRequest {
@@ -185,24 +170,11 @@ struct VectorRequest {
 
 impl VectorRequest {
     fn read(body: &[u8]) -> Result<Self, Fault> {
-        let body: EmbeddingsBody = serde_json::from_slice(body).map_err(|error| {
-            Fault::new(
-                FaultClass::BadRequest,
-                format!("the request cannot be read: {error}"),
-            )
-        })?;
-        let texts = match body.input {
-            EmbedInput::One(text) => vec![text],
-            EmbedInput::Many(texts) => texts,
-            EmbedInput::Other(_) => {
-                return Err(refused(
-                    "input",
-                    format!(
-                        "{MODEL} does not accept token ids; send `input` as a text or a list of texts"
-                    ),
-                ));
-            }
-        };
+        let EmbeddingsRequest {
+            texts,
+            dimensions,
+            base64,
+        } = EmbeddingsRequest::read(body).map_err(unreadable)?;
         if texts.is_empty() || texts.len() > INPUTS_MAX {
             return Err(refused(
                 "input",
@@ -219,25 +191,12 @@ impl VectorRequest {
             ));
         }
         let dimension = ModelSpec::minilm().dimension;
-        if body
-            .dimensions
-            .is_some_and(|wanted| wanted != dimension as u64)
-        {
+        if dimensions.is_some_and(|wanted| wanted != dimension as u64) {
             return Err(refused(
                 "dimensions",
                 format!("{MODEL} makes vectors of {dimension} numbers only; remove `dimensions`"),
             ));
         }
-        let base64 = match body.encoding_format.as_deref() {
-            None | Some("float") => false,
-            Some("base64") => true,
-            Some(_) => {
-                return Err(refused(
-                    "encoding_format",
-                    "`encoding_format` must be float or base64".to_owned(),
-                ));
-            }
-        };
         Ok(Self { texts, base64 })
     }
 }
@@ -265,6 +224,10 @@ fn answer(all: &[Embedded], base64: bool) -> Bytes {
     json!({ "object": "list", "data": rows, "model": MODEL, "usage": usage })
         .to_string()
         .into()
+}
+
+fn unreadable(refusal: BadRequest) -> Fault {
+    Fault::new(FaultClass::BadRequest, refusal.message).with_param(refusal.param)
 }
 
 fn refused(param: &'static str, message: String) -> Fault {

@@ -11,6 +11,7 @@ mod behind;
 mod bounded;
 pub mod codec;
 pub mod content_form;
+pub mod embeddings;
 pub mod envelope;
 mod error_in_200;
 pub mod headers;
