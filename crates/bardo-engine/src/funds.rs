@@ -12,12 +12,13 @@ use bardo_ledger::{
     bill,
 };
 use bardo_types::model::{Price, Service};
-use bardo_types::money::MicroUsd;
+use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::phase::Phase;
 use bardo_types::receipt::{Amounts, Outcome, PaymentMode, Receipt};
 use bardo_types::usage::Usage;
 
 use crate::call::Call;
+use crate::price::rate;
 use crate::receipt_builder::{ReceiptBuilder, Served};
 use crate::searches::SearchFee;
 use crate::seeds::SeedTaken;
@@ -61,6 +62,9 @@ pub(crate) struct RequestFunds {
     served: Option<MicroUsd>,
     /// What the stored answer cost when it was made, if anything.
     cost_when_made: Option<MicroUsd>,
+    /// What an identical request, which makes the answer at the same time, is billed by, and the
+    /// spread of the caller.
+    price_when_made: Option<Box<(Price, BasisPoints)>>,
     /// The part of its agent's seed that the request has taken.
     seed_taken: Option<Arc<SeedTaken>>,
     /// The part of the seed that the backend of the last attempt draws on.
@@ -145,6 +149,10 @@ impl RequestFunds {
         self.list_price = call.snapshot().roster().list_price(call.model());
         self.served = Some(served.charge);
         self.cost_when_made = served.cost.filter(|cost| *cost > MicroUsd::ZERO);
+        self.price_when_made = served.price.as_ref().map(|price| {
+            let spread = rate(call.principal(), call.snapshot());
+            Box::new((**price, spread))
+        });
     }
 
     /// Prices the attempt that begins.
@@ -274,11 +282,20 @@ impl RequestFunds {
             PaymentMode::Prepaid => charge.min(self.hold.unwrap_or_default()),
             PaymentMode::Owner | PaymentMode::Direct => MicroUsd::ZERO,
         };
+        let made_now = || {
+            let (price, spread) = &**self.price_when_made.as_ref()?;
+            let bill = bill(saved?, price, *spread)?;
+            let cost = match receipt.mode {
+                PaymentMode::Prepaid => bill.charge,
+                PaymentMode::Owner | PaymentMode::Direct => bill.provider_cost,
+            };
+            Some(cost).filter(|cost| *cost > MicroUsd::ZERO)
+        };
         Amounts {
             provider_cost: Some(MicroUsd::ZERO),
             spread: charge,
             charge,
-            baseline: list.or(self.cost_when_made),
+            baseline: list.or(self.cost_when_made).or_else(made_now),
             ..receipt.amounts
         }
     }

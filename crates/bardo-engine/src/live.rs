@@ -9,6 +9,7 @@ use std::task::{Wake, Waker};
 
 use bardo_types::Degradation;
 use bardo_types::chat::StreamEvent;
+use bardo_types::model::Price;
 use bardo_types::privacy::SecurityClass;
 
 use crate::source::Broken;
@@ -24,6 +25,8 @@ pub(crate) struct AnswerOrigin {
     pub(crate) class: SecurityClass,
     /// What the answer lacks.
     pub(crate) degraded: Vec<Degradation>,
+    /// The price that it is billed by; `None` where it is not billed.
+    pub(crate) price: Option<Price>,
 }
 
 /// An answer that is being made.
@@ -203,6 +206,17 @@ impl LiveAnswer {
         }
     }
 
+    /// Whether those that join now may get all of it. What broke after it began gives its beginning
+    /// to nobody else.
+    pub(crate) fn may_be_whole(&self) -> bool {
+        let state = self.state();
+        match &state.end {
+            None => true,
+            Some(Ok(())) => state.is_begun || !state.is_closed,
+            Some(Err(_)) => false,
+        }
+    }
+
     /// The whole answer and where it came from; `None` where it is not complete.
     pub(crate) fn complete(&self) -> Option<(Arc<AnswerOrigin>, Vec<StreamEvent>)> {
         self.read_complete(|origin, events| (Arc::clone(origin), events.to_vec()))
@@ -325,6 +339,7 @@ mod tests {
             backend: "b".into(),
             class: SecurityClass::Standard,
             degraded: Vec::new(),
+            price: None,
         }
     }
 

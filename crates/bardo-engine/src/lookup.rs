@@ -110,6 +110,7 @@ impl Engine {
         if call.task() != Task::Generate {
             let why = "answers of this endpoint are never stored";
             return if only {
+                self.cache.refuse(&call.principal().account);
                 Err(EngineError::NotCached { why })
             } else {
                 Ok(None)
@@ -118,11 +119,12 @@ impl Engine {
         let slot = match slot_of(call, &self.memory) {
             Ok(slot) => self.placed(call, slot),
             Err(skip) => {
-                self.cache.bypass(skip);
                 if only {
+                    self.cache.refuse(&call.principal().account);
                     let why = skip.explain();
                     return Err(EngineError::NotCached { why });
                 }
+                self.cache.bypass(skip);
                 // Relays that say nothing of the cache are told nothing.
                 if wish(call).is_some() {
                     limited.cache_reason(skip.as_str());
@@ -200,6 +202,7 @@ impl Engine {
                 degraded: entry.degraded.clone(),
                 charge: MicroUsd::ZERO,
                 cost: Some(entry.cost),
+                price: None,
                 age: Some(Duration::from_millis(hit.age_ms)),
                 similarity: None,
                 is_shared: false,
@@ -327,6 +330,7 @@ pub(crate) async fn find(
                     class: asked.class,
                     charge: store.charge(asked, &answer),
                     cost: None,
+                    price: None,
                     model: answer.model.as_str().into(),
                     usage: answer.usage,
                     degraded: answer.degraded,

@@ -9,6 +9,7 @@ use bardo_profile::SchemaCheck;
 use bardo_providers::Endpoint;
 use bardo_types::Degradation;
 use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::model::Price;
 use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
@@ -74,6 +75,8 @@ pub(crate) struct Served {
     pub(crate) charge: MicroUsd,
     /// What the answer cost when it was made; `None` where that is not known.
     pub(crate) cost: Option<MicroUsd>,
+    /// The price that it is billed by, where an identical request makes it at the same time.
+    pub(crate) price: Option<Box<Price>>,
     /// Time since it was made; `None` where that is not known, or it is being made.
     pub(crate) age: Option<Duration>,
     /// Likeness of both questions in thousandths, where they differ in words.

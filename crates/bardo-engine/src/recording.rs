@@ -347,6 +347,7 @@ mod tests {
             backend: "b".into(),
             class: SecurityClass::Standard,
             degraded: Vec::new(),
+            price: None,
         });
         recording.begin();
         let text = "An answer of more than ten tokens, which is thus kept.".to_owned();

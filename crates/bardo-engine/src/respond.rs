@@ -259,6 +259,7 @@ fn origin(shaped: &Shaped) -> AnswerOrigin {
         backend: shaped.endpoint.name.as_str().into(),
         class: shaped.leg.effective_class(),
         degraded: shaped.degraded.clone(),
+        price: shaped.leg.price,
     }
 }
 

@@ -151,6 +151,7 @@ fn found(origin: &AnswerOrigin, body: FoundBody) -> FoundAnswer {
             degraded: origin.degraded.clone(),
             charge: MicroUsd::ZERO,
             cost: None,
+            price: origin.price.map(Box::new),
             age: None,
             similarity: None,
             is_shared: true,

@@ -223,6 +223,7 @@ impl Engine {
                 degraded: entry.degraded.clone(),
                 charge: MicroUsd::ZERO,
                 cost: Some(entry.cost),
+                price: None,
                 age: Some(Duration::from_millis(hit.age_ms)),
                 similarity: Some(thousandths(similarity)),
                 is_shared: false,

@@ -266,9 +266,9 @@ impl Flight {
         self.cabin.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the answer may still come.
+    /// Whether the answer may still come, or has come.
     fn is_open(&self) -> bool {
-        !matches!(self.live.begun(), Some(Err(())))
+        self.live.may_be_whole()
     }
 
     /// Works on the answer once, for all; says whether there may be news.

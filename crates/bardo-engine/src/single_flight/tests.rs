@@ -4,6 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::privacy::SecurityClass;
+
 use super::*;
 
 const KEY: [u8; 32] = [7; 32];
@@ -67,4 +70,26 @@ fn of_many_threads_one_leads_at_a_time() {
         assert_eq!(wait.recv_timeout(PATIENCE), Ok(true));
     }
     assert!(flights.all().keys.is_empty(), "no flight is left");
+}
+
+#[test]
+fn an_answer_that_broke_after_it_began_is_followed_no_more_while_others_still_hold_it() {
+    let flights = FlightBoard::default();
+    let Boarding::Lead(ticket) = board(&flights, |_| true) else {
+        panic!("the first one leads");
+    };
+    ticket.live().comes_from(AnswerOrigin {
+        model: "m".into(),
+        backend: "b".into(),
+        class: SecurityClass::Standard,
+        degraded: Vec::new(),
+        price: None,
+    });
+    ticket.live().begin();
+    let Boarding::Follow(_follower) = board(&flights, |_| true) else {
+        panic!("it is still being made");
+    };
+    let fault = Fault::new(FaultClass::Connection, "cut");
+    ticket.live().push(&mut vec![StreamEvent::Failed(fault)]);
+    assert!(matches!(board(&flights, |_| true), Boarding::Lead(_)));
 }

@@ -178,6 +178,35 @@ async fn followers_of_a_leader_that_failed_are_free_and_few_call_at_a_time() {
 }
 
 #[tokio::test]
+async fn followers_that_wait_for_the_whole_of_a_stream_that_breaks_are_answered() {
+    let purse = Arc::new(purse().await);
+    let cut = json!({ "kind": "cut_after", "events": 6 });
+    purse.bench.fault("openai", 1, cut).await;
+    let streamed = slow("broken", true, Dialect::Chat, "gpt-5.5");
+    let leader = purse.begin(Dialect::Chat, &streamed).await.expect("a head");
+    let whole = slow("broken", false, Dialect::Chat, "gpt-5.5");
+    let mut all: Vec<Answering> = (0..5)
+        .map(|_| begin(&purse, Dialect::Chat, &whole))
+        .collect();
+    for one in &mut all {
+        assert!(waits(one).await, "the stream is not over");
+    }
+    // The leader reads its stream up to the cut.
+    drop(read(leader).await);
+    assert_eq!(purse.bench.received().await.len(), 1);
+    let tasks = tokio::task::LocalSet::new();
+    let answered = tasks.run_until(async {
+        let spawned: Vec<_> = all.into_iter().map(tokio::task::spawn_local).collect();
+        for one in spawned {
+            one.await.expect("no panic").expect("an answer");
+        }
+    });
+    answered.await;
+    // One of them called the provider again.
+    assert_eq!(purse.bench.received().await.len(), 2);
+}
+
+#[tokio::test]
 async fn a_request_is_not_cut_by_the_cap_of_another_key() {
     for stream in [true, false] {
         let mut purse = purse().await;
