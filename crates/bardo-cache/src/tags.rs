@@ -89,12 +89,16 @@ impl CacheTag {
         std::iter::once(self.normal()).chain(any).collect()
     }
 
-    /// The tag in the spelling that entries carry: tokens in upper case, the rest in lower case.
+    /// The tag in the spelling that entries carry: tokens in upper case and without `$`, the rest in
+    /// lower case.
     #[must_use]
     pub fn normal(&self) -> Self {
         match self {
             Self::Domain(name) => Self::Domain(name.to_ascii_lowercase().into()),
-            Self::Token(name) => Self::Token(name.to_ascii_uppercase().into()),
+            Self::Token(name) => {
+                let name = name.trim_start_matches('$');
+                Self::Token(name.to_ascii_uppercase().into())
+            }
             Self::Pool(name) => Self::Pool(name.to_ascii_lowercase().into()),
             Self::Playbook(name) => Self::Playbook(name.to_ascii_lowercase().into()),
         }

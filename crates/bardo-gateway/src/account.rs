@@ -12,7 +12,7 @@ use bardo_ledger::{
 use bardo_types::money::MicroUsd;
 use serde_json::{Map, Value, json};
 
-pub(crate) use self::flush::flush_order;
+pub(crate) use self::flush::{NO_BODY, flush_order};
 use crate::error::Problem;
 use crate::operator::{Operator, OperatorError, balance_json};
 use crate::usage::{self, BadParameter, Days, Parameters, ReportBody};

@@ -151,7 +151,8 @@ impl FlushOrder {
 }
 
 /// The account that a name means: the id or text of a key, or an account. Accounts of callers
-/// without a stored key are known while they have figures or stored answers.
+/// without a stored key are known while they have figures or stored answers. Where gateways share
+/// answers, another one may know an account that this one does not.
 ///
 /// # Errors
 /// When the name is unknown, or the store does not answer.
@@ -163,7 +164,7 @@ pub(crate) async fn account(
     let found = operator.account(name).await;
     if let Err(OperatorError::Unknown(_) | OperatorError::Unavailable(_)) = &found
         && let Ok(account) = AccountId::parse(name)
-        && cache.store().tenants().contains(&account)
+        && (cache.second().is_some() || cache.store().tenants().contains(&account))
     {
         return Ok(account);
     }

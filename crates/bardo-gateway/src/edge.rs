@@ -32,7 +32,7 @@ use bardo_wire::headers as names;
 use bytes::Bytes;
 use http::header::{HOST, HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 
 use self::replies::{
     answered, awaited, event_stream, identify, json_reply, log_refusal, refuse, replayed, whole,
@@ -204,7 +204,7 @@ impl Edge {
             ApiRoute::Health => Ok(self.health()),
             ApiRoute::OpenApi => Ok(whole(openapi::public().into())),
             ApiRoute::ChangeCaps => self.change_caps(caller, head, body).await,
-            ApiRoute::FlushCache => self.flush_cache(caller, head).await,
+            ApiRoute::FlushCache => self.flush_cache(caller, head, &body).await,
             ApiRoute::WrongMethod(allowed) => {
                 let problem = Problem::method_not_allowed(&head.method, allowed);
                 let mut reply = refuse(caller, &problem);
@@ -286,9 +286,14 @@ impl Edge {
         &self,
         caller: &Caller,
         head: &http::request::Parts,
+        body: &Incoming,
     ) -> Result<ApiReply, Problem> {
         let how = SignedUse::account(Access::Spend);
         let principal = self.caller_of(caller, head, how).await?;
+        // What a caller meant to narrow must not remove everything.
+        if !body.is_end_stream() {
+            return Err(Problem::bad_flush(account::NO_BODY.to_owned()));
+        }
         let scope = self.engine.snapshot().cache.scope;
         let order = account::flush_order(head.uri.query(), &principal, scope)?;
         self.engine.count_request(&principal).await?;

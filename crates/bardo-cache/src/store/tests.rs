@@ -371,7 +371,7 @@ fn a_flush_removes_what_it_names_and_nothing_else() {
         &[0, 1, 2, 3],
     );
     flushed(&Flush::Tag(None, CacheTag::Token("eth".into())), &[1, 3]);
-    flushed(&Flush::Tag(a(), CacheTag::Token("ETH".into())), &[1, 2, 3]);
+    flushed(&Flush::Tag(a(), CacheTag::Token("$ETH".into())), &[1, 2, 3]);
     flushed(&Flush::Tag(None, CacheTag::Domain("DeFi".into())), &[3]);
     flushed(&Flush::Tag(None, CacheTag::Pool("0xABC".into())), &[3]);
     flushed(&Flush::Tag(None, CacheTag::Playbook("p1".into())), &[3]);

@@ -12,6 +12,9 @@ use crate::usage::{BadParameter, Parameters};
 const KNOWN: &str = "`agent`, `domain`, `token`, `pool`, `playbook` or `market=true`, or no parameter \
     for all answers of the account";
 
+/// Why a body is refused.
+pub(crate) const NO_BODY: &str = "this request has no body; name what to remove in the query, such as `DELETE /v1/cache?domain=docs`";
+
 /// What `DELETE /v1/cache` removes: all that the account paid for, or what `agent`, `domain`,
 /// `token`, `pool`, `playbook` or `market` narrow it to. `scope` is that of the cache.
 ///

@@ -22,7 +22,8 @@ impl Edge {
         head: &http::request::Parts,
         body: Incoming,
     ) -> Result<ApiReply, Problem> {
-        let received = self.received_to_explain(caller, head, body).await?;
+        let received = self.received_to_explain(caller, head, body, Access::Read);
+        let received = received.await?;
         let row = explain::subsystem(&received);
         let explained = self.engine.explain(received).map_err(Problem::from)?;
         if explain::wants_text(&head.headers) {
@@ -42,7 +43,9 @@ impl Edge {
         head: &http::request::Parts,
         body: Incoming,
     ) -> Result<ApiReply, Problem> {
-        let received = self.received_to_explain(caller, head, body).await?;
+        // The answer has words of stored questions, which a key that only reads does not see.
+        let received = self.received_to_explain(caller, head, body, Access::Spend);
+        let received = received.await?;
         let explained = self.engine.explain_cache(received).await;
         let explained = explained.map_err(Problem::from)?;
         if explain::wants_text(&head.headers) {
@@ -57,6 +60,7 @@ impl Edge {
         caller: &mut Caller,
         head: &http::request::Parts,
         body: Incoming,
+        access: Access,
     ) -> Result<Received, Problem> {
         let headers = &head.headers;
         let limits = self.policy.load().limits.clone();
@@ -67,7 +71,7 @@ impl Edge {
                 Box::pin(signed).await?
             }
             false => {
-                let principal = self.authenticate(caller, headers, Access::Read).await?;
+                let principal = self.authenticate(caller, headers, access).await?;
                 let read = self.body(headers, body, &principal, &limits, &mut room);
                 let body = read.await?;
                 (principal, body)

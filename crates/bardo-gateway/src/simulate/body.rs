@@ -52,7 +52,7 @@ pub(super) fn messages(call: &SimulatedCall, marks: ClientMarks) -> Value {
     if !call.tools.is_empty() {
         body["tools"] = tools.collect();
     }
-    set_temperature(&mut body, call);
+    set_temperature(&mut body, call, 1.0);
     body
 }
 
@@ -77,7 +77,7 @@ pub(super) fn chat(call: &SimulatedCall) -> Value {
         });
         body["tools"] = tools.collect();
     }
-    set_temperature(&mut body, call);
+    set_temperature(&mut body, call, 2.0);
     body
 }
 
@@ -93,8 +93,12 @@ pub(super) fn hinted(mut body: Value, call: &SimulatedCall, is_semantic: bool) -
     body.to_string().into()
 }
 
-fn set_temperature(body: &mut Value, call: &SimulatedCall) {
-    if let Some(temperature) = call.temperature {
+/// Sets the temperature, unless it is outside of what the API takes: 0 to `most`.
+fn set_temperature(body: &mut Value, call: &SimulatedCall, most: f64) {
+    let taken = call
+        .temperature
+        .filter(|warmth| (0.0..=most).contains(warmth));
+    if let Some(temperature) = taken {
         body["temperature"] = json!(temperature);
     }
 }

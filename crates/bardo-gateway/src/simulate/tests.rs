@@ -231,8 +231,13 @@ fn recorded_calls_of_all_kinds_are_played() {
         })
         .to_string()
     };
-    let day = 86_400_000;
-    let text = [line(0), line(60_000), line(2 * day)].join("\n");
+    let day = 86_400_000_u64;
+    // As hot as Chat Completions allows, at a model of the Messages API.
+    let warm = serde_json::json!({
+        "at_ms": 1_793_000_000_000_u64 + 2 * day, "model": "claude-haiku-4-5", "temperature": 1.5,
+        "output_tokens": 40, "messages": [{ "role": "user", "content": "A poem?" }],
+    });
+    let text = [line(0), line(60_000), line(2 * day), warm.to_string()].join("\n");
     let source = WorkloadSource::Recorded(text.into());
     let rows = ["direct", "direct_marked", "hash", "prefix"];
     let report = json(&sample(source, 1, 10, &rows));

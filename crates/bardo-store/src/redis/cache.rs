@@ -10,6 +10,7 @@
 //! names carry one hash tag, for a script touches several of them.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -88,6 +89,10 @@ pub struct RedisCache {
     value_bytes: usize,
     /// Orders of flushes that this process told: it has carried them out.
     own: Mutex<VecDeque<Vec<u8>>>,
+    /// The last flush that this process told. A Redis that does not know it is older.
+    told: Mutex<LastFlush>,
+    /// Number of the connection whose Redis is known to have all flushes; 0: there was none.
+    checked: AtomicU64,
 }
 
 impl std::fmt::Debug for RedisCache {
@@ -125,18 +130,21 @@ impl RedisCache {
             losses: LevelLosses::default(),
             value_bytes: options.value_bytes,
             own: Mutex::default(),
+            told: Mutex::default(),
+            checked: AtomicU64::new(0),
         })
     }
 
     async fn fetch(&self, key: &Key) -> Result<Option<CachedAnswer>, Loss> {
         let name = entry_name(&self.vault.name(key));
         let last = self.value_bytes;
-        let value: Vec<u8> = self
+        let (connection, value): (u64, Vec<u8>) = self
             .level
             .ask(None, move |mut open| async move {
                 let mut command = redis::cmd("GETRANGE");
                 command.arg(name).arg(0).arg(last);
-                command.query_async(&mut open.connection).await
+                let value = command.query_async(&mut open.connection).await?;
+                Ok((open.number, value))
             })
             .await
             // A value of another type is none of ours.
@@ -144,10 +152,22 @@ impl RedisCache {
                 Loss::Refused => Loss::Foreign,
                 loss => loss,
             })?;
+        if !self.is_checked(connection) {
+            return Err(Loss::Down);
+        }
         if value.is_empty() {
             return Ok(None);
         }
         self.vault.open(key, &value).map(Some)
+    }
+
+    /// Whether the Redis behind a connection has all flushes, as far as is known. One that started
+    /// again may have answers that were removed, until its flushes were looked at.
+    fn is_checked(&self, connection: u64) -> bool {
+        let first =
+            self.checked
+                .compare_exchange(0, connection, Ordering::AcqRel, Ordering::Acquire);
+        first.is_ok() || first == Err(connection)
     }
 
     async fn keep(&self, entry: &CachedAnswer, left_ms: u64, last: LastFlush) -> Result<(), Loss> {
@@ -205,11 +225,19 @@ impl RedisCache {
         let value = self.vault.close_flush(flush, salt)?;
         self.note_own(value.clone());
         let arguments = [NEWS_KEPT.to_string().into_bytes(), value];
-        self.level
+        let (number, mark): (u64, String) = self
+            .level
             .ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
                 open.run(TELL, &NEWS_NAMES, &arguments).await
             })
-            .await
+            .await?;
+        let mark = read_mark(&mark)?;
+        *self.told() = LastFlush { number, mark };
+        Ok(())
+    }
+
+    fn told(&self) -> MutexGuard<'_, LastFlush> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn own(&self) -> MutexGuard<'_, VecDeque<Vec<u8>>> {
@@ -227,26 +255,49 @@ impl RedisCache {
 
     async fn news(&self, after: Option<LastFlush>) -> Result<FlushNews, Loss> {
         let since = after.map_or_else(|| "-".to_owned(), |after| after.number.to_string());
-        let (number, mark, mark_then, values): (u64, String, String, Vec<Vec<u8>>) = self
+        let told = *self.told();
+        let arguments = [since, told.number.to_string()];
+        let (connection, answer): (u64, NewsAnswer) = self
             .level
             .ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
-                open.run(NEWS, &NEWS_NAMES, &[since]).await
+                let answer = open.run(NEWS, &NEWS_NAMES, &arguments).await?;
+                Ok((open.number, answer))
             })
             .await?;
-        let mark = u64::from_str_radix(&mark, 16).map_err(|_| Loss::Corrupt)?;
-        let last = LastFlush { number, mark };
+        let (number, mark, mark_then, mark_told, values) = answer;
+        let last = LastFlush {
+            number,
+            mark: read_mark(&mark)?,
+        };
+        // A flush may have been forgotten for want of room. Else Redis never had it, or lost it.
+        let has_lost = |known: LastFlush, mark: &str| {
+            let since = number.checked_sub(known.number);
+            mark != mark_text(known.mark) && since.is_none_or(|since| since < NEWS_KEPT)
+        };
+        let is_back =
+            has_lost(told, &mark_told) || after.is_some_and(|after| has_lost(after, &mark_then));
+        if !is_back {
+            self.checked.store(connection, Ordering::Release);
+        }
         let Some(after) = after else {
             return Ok(FlushNews {
                 last,
                 flushes: Some(Vec::new()),
-                is_back: false,
+                is_back,
             });
         };
-        let since = number.checked_sub(after.number);
-        let is_known = mark_then == mark_text(after.mark);
-        let is_whole = is_known && since == Some(values.len() as u64);
-        // The flush may have been forgotten for want of room. Else Redis never had it, or lost it.
-        let is_back = !is_known && since.is_none_or(|since| since < NEWS_KEPT);
+        let is_whole = mark_then == mark_text(after.mark)
+            && number.checked_sub(after.number) == Some(values.len() as u64);
+        let flushes = self.orders_of_others(&values).filter(|_| is_whole);
+        Ok(FlushNews {
+            last,
+            flushes,
+            is_back,
+        })
+    }
+
+    /// The flushes among `values` that other processes told; `None` where one cannot be read.
+    fn orders_of_others(&self, values: &[Vec<u8>]) -> Option<Vec<Flush>> {
         let own = self.own();
         let others = values.iter().filter_map(|value| {
             // Each begins with its number, so that equal ones are two.
@@ -255,15 +306,13 @@ impl RedisCache {
             let is_own = own.iter().any(|own| own == order);
             (!is_own).then(|| self.vault.open_flush(order).ok())
         });
-        let flushes = others.collect::<Option<Vec<Flush>>>();
-        drop(own);
-        Ok(FlushNews {
-            last,
-            flushes: flushes.filter(|_| is_whole),
-            is_back,
-        })
+        others.collect()
     }
 }
+
+/// What the script of news answers: the number and the mark of the last flush, the marks of the one
+/// to begin after and of the one that this process told, and the flushes.
+type NewsAnswer = (u64, String, String, String, Vec<Vec<u8>>);
 
 /// The number of the last flush, and the last flushes.
 const NEWS_NAMES: [&str; 2] = ["bardo:{cache}:n", "bardo:{cache}:f"];
@@ -271,6 +320,10 @@ const NEWS_NAMES: [&str; 2] = ["bardo:{cache}:n", "bardo:{cache}:f"];
 /// The mark of a flush as the scripts have it: hexadecimal digits, all 0 where there is none.
 fn mark_text(mark: u64) -> String {
     format!("{mark:016x}")
+}
+
+fn read_mark(mark: &str) -> Result<u64, Loss> {
+    u64::from_str_radix(mark, 16).map_err(|_| Loss::Corrupt)
 }
 
 /// The braces keep all names on one node of a cluster.

@@ -65,7 +65,7 @@ pub(super) struct ScriptConnection {
     sources: &'static [&'static str],
     scripts: Arc<[String]>,
     /// Counts connections, so that an old one's end is not taken for a new one's.
-    number: u64,
+    pub(super) number: u64,
 }
 
 impl Link {

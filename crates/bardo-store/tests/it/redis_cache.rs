@@ -279,7 +279,10 @@ fn a_redis_that_dies_is_a_miss_and_comes_back() {
     );
     assert_eq!(block_on(cache.flush(&Flush::All)), Err(Loss::Down));
     server.resume().unwrap();
-    until("it is back", || get(&cache, &entry) == SecondFetch::Absent);
+    until("it is back", || {
+        block_on(cache.flushes(Some(LastFlush::default()))).is_ok()
+    });
+    assert_eq!(get(&cache, &entry), SecondFetch::Absent);
     put(&cache, &entry);
     assert_eq!(
         get(&cache, &entry),
@@ -448,6 +451,33 @@ fn a_redis_that_lost_its_removals_is_known_by_them_when_their_number_is_reached_
     assert_eq!(get(&one, &entry), SecondFetch::Absent);
     put(&other, &entry);
     assert!(matches!(get(&one, &entry), SecondFetch::Entry(_)));
+}
+
+#[test]
+fn a_redis_that_starts_from_before_a_flush_serves_nothing_until_that_is_known() {
+    let mut server = RedisServer::start().unwrap();
+    let cache = connected(&patient(&server, OPERATOR));
+    let entry = entry("a", &[]);
+    block_on(cache.flush(&Flush::Tenant(account("z")))).unwrap();
+    let known = block_on(cache.flushes(None)).unwrap().last;
+    block_on(cache.put(&entry, 60_000, known)).unwrap();
+    server.command(&["SAVE"]).unwrap();
+    // Nobody has read of this flush when the server dies.
+    block_on(cache.flush(&Flush::Tenant(account("a")))).unwrap();
+    server.stop();
+    server.resume().unwrap();
+    until("it is back", || {
+        let fetched = get(&cache, &entry);
+        assert_eq!(fetched, SecondFetch::Lost(Loss::Down), "it was removed");
+        cache.mode() == "up"
+    });
+    assert_eq!(get(&cache, &entry), SecondFetch::Lost(Loss::Down));
+    let news = block_on(cache.flushes(Some(known))).unwrap();
+    assert!(news.is_back, "{news:?}");
+    assert_eq!(get(&cache, &entry), SecondFetch::Lost(Loss::Down));
+    block_on(cache.flush(&Flush::All)).unwrap();
+    assert!(!block_on(cache.flushes(Some(news.last))).unwrap().is_back);
+    assert_eq!(get(&cache, &entry), SecondFetch::Absent);
 }
 
 #[test]
