@@ -3,15 +3,18 @@
 
 use std::sync::Arc;
 
+use bardo_cache::scope::Namespace;
 use bardo_cache::second::Loss;
 use bardo_cache::store::Flush;
 use bardo_cache::ttl::MarketRegime;
 use bardo_cache::watch::{Changes, WatchedRequest};
 use bardo_types::ids::AccountId;
+use bardo_types::privacy::SecurityClass;
 use tokio::runtime::Handle;
 
 use crate::answer_cache::AnswerCache;
 use crate::cache_slot::CacheSlot;
+use crate::caching::namespace_of;
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::engine_future::EngineFuture;
@@ -90,14 +93,28 @@ impl Engine {
 
     /// Removes what a request shows to be old: answers of another regime or of another playbook.
     pub(crate) fn watch(&self, call: &Call, slot: &CacheSlot) {
+        self.watch_at(call, slot.namespace, slot.tags.playbook.as_ref());
+    }
+
+    /// As [`Self::watch`], for a request that the cache has no part in: its prompt is not read.
+    pub(crate) fn watch_regime(&self, call: &Call) {
+        if call.hints().regime.is_none() {
+            return;
+        }
+        if let Ok(namespace) = namespace_of(call, SecurityClass::Standard) {
+            self.watch_at(call, namespace, None);
+        }
+    }
+
+    fn watch_at(&self, call: &Call, namespace: Namespace, playbook: Option<&Arc<str>>) {
         let route = call.hints().route.as_deref();
         let subsystem = route.and_then(|hints| hints.subsystem.as_deref());
         let Changes { regime, playbook } = self.cache.invalidations().watch.look(&WatchedRequest {
             tenant: &call.principal().account,
-            namespace: slot.namespace,
+            namespace,
             agent: route.and_then(|hints| hints.golem_id.as_deref()),
             regime: call.hints().regime,
-            playbook: subsystem.zip(slot.tags.playbook.as_ref()),
+            playbook: subsystem.zip(playbook),
         });
         if let Some(flush) = regime {
             self.invalidate_behind(flush, FlushCause::Regime);

@@ -119,6 +119,7 @@ impl Engine {
         let slot = match slot_of(call, &self.memory) {
             Ok(slot) => self.placed(call, slot),
             Err(skip) => {
+                self.watch_regime(call);
                 if only {
                     self.cache.refuse(&call.principal().account);
                     let why = skip.explain();

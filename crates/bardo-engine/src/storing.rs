@@ -83,13 +83,17 @@ impl Engine {
         }
         let mut answered = self.attempt(call, shaped, left).await;
         if let (Err(failure), Some(used), true) = (&answered, &used, is_named)
-            && is_about_the_prefix(failure)
+            && may_be_about_the_prefix(failure)
         {
-            self.prefix_lost(prefix.id, used);
+            let is_told = names_the_prefix(failure);
             shaped.body = plain;
             is_named = false;
             let left = left.saturating_sub(asked.elapsed());
             answered = self.attempt(call, shaped, left).await;
+            // What is accepted without the prefix was refused for it, whatever the words.
+            if is_told || answered.is_ok() {
+                self.prefix_lost(prefix.id, used);
+            }
         }
         if answered.is_ok() {
             if let Some(cache) = &shaped.leg.prompt_cache {
@@ -457,12 +461,17 @@ fn naming(plain: &Bytes, name: &str) -> Option<Bytes> {
     Some(splice(&top, &edits).into())
 }
 
-/// Whether a provider refused the stored prefix, and not the request.
-fn is_about_the_prefix(failure: &Failure) -> bool {
-    let told = failure.fault.message.to_ascii_lowercase();
-    let names = ["cachedcontent", "cached_content", "cached content"];
+/// Whether a provider may have refused the stored prefix, and not the request. Gemini has several
+/// answers for a prefix that it does not have any more: 400 once it has expired, 403 or 404 else.
+const fn may_be_about_the_prefix(failure: &Failure) -> bool {
     matches!(failure.fault.status, Some(400 | 403 | 404))
-        && names.iter().any(|name| told.contains(name))
+}
+
+/// Whether a refusal speaks of the stored prefix.
+fn names_the_prefix(failure: &Failure) -> bool {
+    let told = failure.fault.message.to_ascii_lowercase();
+    let names = ["cachedcontent", "cached_content", "cached content", "cache content"];
+    names.iter().any(|name| told.contains(name))
 }
 
 #[cfg(test)]

@@ -354,6 +354,22 @@ async fn a_prefix_that_gemini_lost_is_answered_from_the_plain_request() {
 }
 
 #[tokio::test]
+async fn a_refusal_that_does_not_name_the_prefix_is_tried_without_it_too() {
+    for status in [400, 403, 404] {
+        let day = Day::start(Some(policy()));
+        day.beats("agent", 5).await;
+        assert_eq!(day.results(1).await, ["created"]);
+        let fault = json!({ "kind": "status", "status": status });
+        let order = json!({ "service": "google", "times": 1, "fault": fault });
+        day.control(Method::POST, "/_sandbox/faults", order).await;
+        day.call("agent", false, json!({})).await;
+        let body = day.last_body().await;
+        assert!(body.get("cachedContent").is_none() && body.get("tools").is_some());
+        assert_eq!(day.results(2).await, ["created", "lost"]);
+    }
+}
+
+#[tokio::test]
 async fn accounts_share_nothing_and_private_requests_and_gateways_without_leave_store_nothing() {
     let day = Day::start(Some(policy()));
     day.beats("agent", 5).await;
@@ -445,20 +461,23 @@ async fn a_process_that_ends_deletes_a_prefix_that_is_being_created() {
 
 #[tokio::test]
 async fn an_agent_whose_regime_changes_loses_its_own_stored_prefixes_alone() {
-    let day = Day::start(Some(policy()));
-    let ask = async |agent: &str, regime: &str| {
-        let hints = json!({ "golem_id": agent, "regime": regime, "cache": "no-cache" });
-        day.call("agent", false, hints).await
-    };
-    for beat in 0..5 {
-        day.forward(if beat > 0 { GAP } else { 0 });
-        ask("one", "calm").await;
-        ask("two", "calm").await;
+    // The cache of answers has a part in the first requests alone.
+    for cache in ["no-cache", "no-store"] {
+        let day = Day::start(Some(policy()));
+        let ask = async |agent: &str, regime: &str| {
+            let hints = json!({ "golem_id": agent, "regime": regime, "cache": cache });
+            day.call("agent", false, hints).await
+        };
+        for beat in 0..5 {
+            day.forward(if beat > 0 { GAP } else { 0 });
+            ask("one", "calm").await;
+            ask("two", "calm").await;
+        }
+        assert_eq!(day.results(2).await, ["created", "created"]);
+        day.forward(GAP);
+        ask("one", "crisis").await;
+        assert_eq!(day.results(3).await[2], "deleted");
+        assert_eq!(day.stored().await.len(), 1);
+        assert_eq!(day.engine.prefixes_stored(), 1);
     }
-    assert_eq!(day.results(2).await, ["created", "created"]);
-    day.forward(GAP);
-    ask("one", "crisis").await;
-    assert_eq!(day.results(3).await[2], "deleted");
-    assert_eq!(day.stored().await.len(), 1);
-    assert_eq!(day.engine.prefixes_stored(), 1);
 }

@@ -45,7 +45,13 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
     };
     body.system.parts.extend(notes.into_iter().map(Part::text));
     if own.iter().any(|(name, _)| *name == "cachedContent") {
-        // The cache holds these, and Gemini refuses them beside it.
+        // Gemini refuses these beside it. It may hold others.
+        let is_empty = body.system.parts.is_empty()
+            && body.tools.is_empty()
+            && body.tool_config.is_none();
+        if !is_empty {
+            losses.lose("cached_content", CACHED_CONTENT);
+        }
         body.system.parts.clear();
         body.tools.clear();
         body.tool_config = None;
@@ -68,6 +74,9 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
         renamed_tools: names.into_renamed(),
     })
 }
+
+const CACHED_CONTENT: &str = "Gemini takes no system prompt, tools or tool choice beside `cachedContent`; those of the \
+    request were removed, and those of the stored content are used";
 
 /// Members that Gemini alone has. Their names mean nothing in other dialects, so a caller who
 /// writes them means Gemini's.
