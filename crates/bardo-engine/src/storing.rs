@@ -470,7 +470,12 @@ const fn may_be_about_the_prefix(failure: &Failure) -> bool {
 /// Whether a refusal speaks of the stored prefix.
 fn names_the_prefix(failure: &Failure) -> bool {
     let told = failure.fault.message.to_ascii_lowercase();
-    let names = ["cachedcontent", "cached_content", "cached content", "cache content"];
+    let names = [
+        "cachedcontent",
+        "cached_content",
+        "cached content",
+        "cache content",
+    ];
     names.iter().any(|name| told.contains(name))
 }
 

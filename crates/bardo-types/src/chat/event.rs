@@ -125,7 +125,8 @@ pub enum StreamEvent {
         /// The provider's block.
         block: ServerBlock,
     },
-    /// Token probabilities as OpenAI writes them, for the text just sent.
+    /// Token probabilities as OpenAI writes them, for the text that comes next. Where none comes
+    /// any more, they are those of the text before.
     Logprobs {
         /// Index of the answer.
         choice: u32,

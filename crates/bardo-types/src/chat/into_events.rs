@@ -29,6 +29,8 @@ impl ChatResponse {
 
 fn of_choice(choice: u32, whole: Choice, events: &mut Vec<StreamEvent>) {
     let mut call = 0;
+    let logprobs = whole.logprobs;
+    events.extend(logprobs.map(|raw| StreamEvent::Logprobs { choice, raw }));
     for part in whole.parts {
         match part {
             Part::Reasoning(reasoning) => thought(choice, reasoning, events),
@@ -72,8 +74,6 @@ fn of_choice(choice: u32, whole: Choice, events: &mut Vec<StreamEvent>) {
             | Part::ToolResult(_) => {}
         }
     }
-    let logprobs = whole.logprobs;
-    events.extend(logprobs.map(|raw| StreamEvent::Logprobs { choice, raw }));
     events.push(StreamEvent::Finish {
         choice,
         reason: whole.finish.unwrap_or(Finish::Unknown),

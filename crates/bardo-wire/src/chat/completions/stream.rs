@@ -1,5 +1,7 @@
 //! A streamed `text_completion`.
 
+use std::collections::BTreeMap;
+
 use bardo_types::chat::{Finish, StreamEvent};
 use bardo_types::json::RawJson;
 
@@ -15,6 +17,7 @@ pub fn stream_encoder(context: ReplyContext) -> Box<dyn StreamEncoder> {
     Box::new(CompletionsEncoder {
         chunks: Chunks::new(ReplyForm::Completion, context),
         offsets: Vec::new(),
+        logprobs: BTreeMap::new(),
     })
 }
 
@@ -22,6 +25,8 @@ struct CompletionsEncoder {
     chunks: Chunks,
     /// How many characters each choice's probabilities have covered.
     offsets: Vec<usize>,
+    /// Probabilities of the text that comes next, by its choice.
+    logprobs: BTreeMap<u32, RawJson>,
 }
 
 impl StreamEncoder for CompletionsEncoder {
@@ -39,13 +44,17 @@ impl StreamEncoder for CompletionsEncoder {
                 service_tier: None,
             }),
             StreamEvent::Text { choice, text } | StreamEvent::Refusal { choice, text } => {
-                self.chunk(choice, &text, None, None, out);
+                let logprobs = self.logprobs.remove(&choice);
+                self.chunk(choice, &text, logprobs.as_ref(), None, out);
             }
             StreamEvent::Logprobs { choice, raw } => {
-                self.chunk(choice, "", Some(&raw), None, out);
+                if let Some(alone) = self.logprobs.insert(choice, raw) {
+                    self.chunk(choice, "", Some(&alone), None, out);
+                }
             }
             StreamEvent::Finish { choice, reason, .. } => {
-                self.chunk(choice, "", None, Some(reason), out);
+                let logprobs = self.logprobs.remove(&choice);
+                self.chunk(choice, "", logprobs.as_ref(), Some(reason), out);
             }
             StreamEvent::Done => self.chunks.end(trailer, out),
             // Thinking, calls and sources have no form here.

@@ -114,8 +114,8 @@ fn a_stream() {
             created: None,
             service_tier: None,
         },
-        text("Hé"),
         logprobs("Hé"),
+        text("Hé"),
         logprobs("y"),
         StreamEvent::Finish {
             choice: 0,

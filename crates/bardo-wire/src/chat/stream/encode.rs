@@ -45,6 +45,8 @@ struct ChoiceState {
     text_start: u64,
     /// Sources of the open text block.
     citations: Vec<Citation>,
+    /// Probabilities of the text that comes next.
+    logprobs: Option<RawJson>,
     calls: Vec<StreamedCall>,
 }
 
@@ -148,8 +150,10 @@ impl ChatEncoder {
             StreamEvent::Text { choice, text } => {
                 self.end_reasoning(choice, None, out);
                 if !text.is_empty() {
-                    self.choice(choice, out).characters += citations::count(&text);
-                    self.chunk(choice, out, |delta| {
+                    let state = self.choice(choice, out);
+                    state.characters += citations::count(&text);
+                    let logprobs = state.logprobs.take();
+                    self.chunk_with(choice, logprobs.as_ref(), None, out, |delta| {
                         delta.set("content", &text);
                     });
                 }
@@ -167,8 +171,8 @@ impl ChatEncoder {
                 });
             }
             StreamEvent::Logprobs { choice, raw } => {
-                self.choice(choice, out);
-                self.chunk_with(choice, Some(&raw), None, out, |_| {});
+                self.logprobs_alone(choice, out);
+                self.choice(choice, out).logprobs = Some(raw);
             }
             StreamEvent::Server { choice, block } => self.server(choice, &block, out),
             StreamEvent::Finish {
@@ -178,6 +182,13 @@ impl ChatEncoder {
                 ..
             } => self.finish(choice, reason, details.as_ref(), out),
             _ => {}
+        }
+    }
+
+    /// Tells probabilities that no text came for.
+    fn logprobs_alone(&mut self, number: u32, out: &mut Vec<u8>) {
+        if let Some(raw) = self.choice(number, out).logprobs.take() {
+            self.chunk_with(number, Some(&raw), None, out, |_| {});
         }
     }
 
@@ -284,6 +295,7 @@ impl ChatEncoder {
         out: &mut Vec<u8>,
     ) {
         self.close(number, out);
+        self.logprobs_alone(number, out);
         self.end_calls(number, out);
         let choice = self.choice(number, out);
         if std::mem::replace(&mut choice.finished, true) {

@@ -426,3 +426,27 @@ fn errors_have_all_four_keys_and_ours() {
         assert_eq!(serde_json::from_str::<Value>(data).unwrap(), body);
     }
 }
+
+#[test]
+fn probabilities_go_out_beside_their_text() {
+    let context = decode_context(Service::OpenAi, "gpt-5.5");
+    let bytes = fixture("openai/logprobs.sse");
+    let steps = steps_of(&context, &[&bytes]);
+    let told = streamed(steps, reply_context());
+    let chunks = told.lines().filter_map(|line| line.strip_prefix("data: {"));
+    let mut weighed = 0;
+    for chunk in chunks {
+        let chunk: serde_json::Value = serde_json::from_str(&format!("{{{chunk}")).unwrap();
+        let choice = &chunk["choices"][0];
+        let text = choice["delta"]["content"].as_str().unwrap_or_default();
+        let tokens = choice["logprobs"]["content"].as_array();
+        let of_tokens: String = tokens
+            .into_iter()
+            .flatten()
+            .map(|one| one["token"].as_str().unwrap())
+            .collect();
+        assert_eq!(of_tokens, text, "{chunk}");
+        weighed += tokens.map_or(0, Vec::len);
+    }
+    assert!(weighed > 1, "{told}");
+}

@@ -46,9 +46,8 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
     body.system.parts.extend(notes.into_iter().map(Part::text));
     if own.iter().any(|(name, _)| *name == "cachedContent") {
         // Gemini refuses these beside it. It may hold others.
-        let is_empty = body.system.parts.is_empty()
-            && body.tools.is_empty()
-            && body.tool_config.is_none();
+        let is_empty =
+            body.system.parts.is_empty() && body.tools.is_empty() && body.tool_config.is_none();
         if !is_empty {
             losses.lose("cached_content", CACHED_CONTENT);
         }

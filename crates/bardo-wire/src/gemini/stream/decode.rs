@@ -234,15 +234,15 @@ impl GeminiDecoder {
         if let Some(metadata) = &candidate.citation_metadata {
             self.candidates[index].sources.recite(metadata);
         }
-        let parts = candidate.content.and_then(|content| content.parts);
-        for part in parts.into_iter().flatten() {
-            self.part(index, part, out);
-        }
         if let Some(result) = &candidate.logprobs_result
             && let Some(raw) = logprobs(result)
         {
             let choice = number(index);
             out.push(StreamEvent::Logprobs { choice, raw });
+        }
+        let parts = candidate.content.and_then(|content| content.parts);
+        for part in parts.into_iter().flatten() {
+            self.part(index, part, out);
         }
         if let Some(reason) = candidate.finish_reason.as_deref() {
             let message = candidate.finish_message.as_deref();

@@ -33,6 +33,7 @@ pub fn stream_encoder(context: ReplyContext) -> Box<dyn StreamEncoder> {
         calls: Vec::new(),
         before: 0,
         refused: false,
+        logprobs: Vec::new(),
         finish: None,
         usage: None,
         over: false,
@@ -49,6 +50,8 @@ struct ResponsesEncoder {
     /// Characters in the text parts before the present one.
     before: u64,
     refused: bool,
+    /// Probabilities of the text that comes next.
+    logprobs: Vec<RawJson>,
     finish: Option<Finish>,
     usage: Option<Usage>,
     over: bool,
@@ -195,9 +198,7 @@ impl ResponsesEncoder {
                 }
             }
             StreamEvent::Logprobs { choice: 0, raw } => {
-                if let OpenItem::Message(message) = &mut self.open {
-                    message.weigh(output::logprob_entries(&raw));
-                }
+                self.logprobs.extend(output::logprob_entries(&raw));
             }
             StreamEvent::ToolStart {
                 choice: 0,
@@ -316,7 +317,11 @@ impl ResponsesEncoder {
             {
                 message.end_part(&mut self.before, &mut self.events, out);
             }
-            message.say(text, refusal, &mut self.events, out);
+            let logprobs = match refusal {
+                true => Vec::new(),
+                false => std::mem::take(&mut self.logprobs),
+            };
+            message.say(text, refusal, logprobs, &mut self.events, out);
         }
     }
 
@@ -324,6 +329,7 @@ impl ResponsesEncoder {
         let mut said = String::new();
         if let OpenItem::Message(message) = &mut self.open {
             said = message.said().to_owned();
+            message.weigh(std::mem::take(&mut self.logprobs));
             message.end_part(&mut self.before, &mut self.events, out);
         }
         if let Some(opaque) = opaque {
@@ -337,7 +343,8 @@ impl ResponsesEncoder {
         match std::mem::replace(&mut self.open, OpenItem::None) {
             OpenItem::None => {}
             OpenItem::Reasoning(thinking) => thinking.end(None, &mut self.events, out),
-            OpenItem::Message(message) => {
+            OpenItem::Message(mut message) => {
+                message.weigh(std::mem::take(&mut self.logprobs));
                 message.end(status, &mut self.before, &mut self.events, out);
             }
         }

@@ -505,6 +505,24 @@ fn logprobs_reach_the_part_they_belong_to() {
     let events = checked(&encoded(steps));
     let part = &events.last().unwrap()["response"]["output"][0]["content"][0];
     assert_eq!(part["logprobs"][1]["token"], "do");
+    let deltas = events
+        .iter()
+        .filter(|event| event["type"] == "response.output_text.delta");
+    let weighed: Vec<&Value> = deltas
+        .flat_map(|delta| delta["logprobs"].as_array().unwrap())
+        .collect();
+    assert_eq!(
+        weighed,
+        part["logprobs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .collect::<Vec<_>>()
+    );
+    // A whole answer as a stream has them too.
+    let streamed = checked(&encoded(from_whole("logprobs").unwrap().into_events()));
+    let again = &streamed.last().unwrap()["response"]["output"][0]["content"][0];
+    assert_eq!(again["logprobs"], part["logprobs"]);
     let whole = json(&encode_response(
         &from_whole("logprobs").unwrap(),
         &reply_context(),

@@ -95,17 +95,17 @@ impl Machine {
         } else {
             wire.delta.as_ref().or(wire.message.as_ref())
         };
-        if let Some(delta) = delta {
-            growth.take(delta);
-        }
-        if growth.choice.calls.are_too_many() {
-            return Err(malformed("the answer has too many tool calls"));
-        }
         if let Some(raw) = wire.logprobs {
             growth.out.push(StreamEvent::Logprobs {
                 choice: number,
                 raw: raw.into(),
             });
+        }
+        if let Some(delta) = delta {
+            growth.take(delta);
+        }
+        if growth.choice.calls.are_too_many() {
+            return Err(malformed("the answer has too many tool calls"));
         }
         choice_end(wire, &mut self.choices[index], context)
     }

@@ -25,9 +25,11 @@ impl ResponsesDecoder {
         match kind {
             "response.output_text.delta" | "response.text.delta" => {
                 let delta = loose_text(event.delta);
-                self.say(place, part, &delta, false, out);
+                // The message is begun by then.
+                self.message(place, part, out);
                 let entries = event.logprobs.as_deref().unwrap_or_default();
                 self.weigh(place, entries, out);
+                self.say(place, part, &delta, false, out);
             }
             "response.output_text.done" | "response.text.done" => {
                 if let Some(text) = event.text.as_deref() {

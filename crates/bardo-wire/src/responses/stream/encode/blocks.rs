@@ -134,6 +134,7 @@ impl OpenMessage {
         }
     }
 
+    /// Adds probabilities to the open part, for its end alone.
     pub(super) fn weigh(&mut self, logprobs: Vec<RawJson>) {
         if let Some(part) = &mut self.part {
             part.logprobs.extend(logprobs);
@@ -149,6 +150,7 @@ impl OpenMessage {
         &mut self,
         text: &str,
         refusal: bool,
+        logprobs: Vec<RawJson>,
         events: &mut Events,
         out: &mut Vec<u8>,
     ) {
@@ -178,11 +180,12 @@ impl OpenMessage {
             self.at_part(event);
             event.set("delta", text);
             if !refusal {
-                event.raw("logprobs", "[]");
+                event.set("logprobs", &logprobs);
             }
         });
         if let Some(part) = &mut self.part {
             part.text.push_str(text);
+            part.logprobs.extend(logprobs);
         }
     }
 
