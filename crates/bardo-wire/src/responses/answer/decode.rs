@@ -103,9 +103,19 @@ impl ResponseObject<'_> {
         })
     }
 
+    /// Whether an item of an answer that calls itself complete is not.
+    fn has_a_part_answer(&self) -> bool {
+        let mut items = self.output.iter().flatten();
+        items.any(|item| {
+            let item: ItemStatus<'_> = serde_json::from_str(item.get()).unwrap_or_default();
+            matches!(item.status.0.as_deref(), Some("incomplete" | "in_progress"))
+        })
+    }
+
     /// Why the answer ended, apart from its calls.
     pub(in crate::responses) fn finish(&self) -> Finish {
         match self.status.as_deref() {
+            Some("completed") if self.has_a_part_answer() => return Finish::Unknown,
             Some("completed") => return Finish::Stop,
             Some("incomplete") => {}
             _ => return Finish::Unknown,
@@ -120,6 +130,13 @@ impl ResponseObject<'_> {
             Some("max_tool_calls" | "max_messages" | "steered") => Finish::Pause,
             _ => Finish::Length,
         }
+    }
+}
+
+wire_object! {
+    struct ItemStatus<'a> {
+        "status" => status: Lenient<Str<'a>>,
+        ..
     }
 }
 

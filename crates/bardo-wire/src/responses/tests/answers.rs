@@ -30,6 +30,21 @@ fn answers_decode_as_reviewed() {
 }
 
 #[test]
+fn an_item_that_is_not_complete_makes_the_end_unknown() {
+    for (status, expected) in [
+        ("completed", Finish::Stop),
+        ("incomplete", Finish::Unknown),
+        ("in_progress", Finish::Unknown),
+    ] {
+        let body = format!(
+            r#"{{"id":"r","status":"completed","output":[{{"type":"message","role":"assistant","status":"{status}","content":[{{"type":"output_text","text":"x"}}]}}]}}"#
+        );
+        let whole = decode_response(body.as_bytes(), &decode_context()).unwrap();
+        assert_eq!(whole.choices[0].finish, Some(expected), "{status}");
+    }
+}
+
+#[test]
 fn only_a_known_status_says_that_an_answer_is_complete() {
     let finish = |status: &str| {
         let body = format!(
