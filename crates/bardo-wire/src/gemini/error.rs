@@ -130,6 +130,8 @@ fn classify(status: &str, reason: Option<&str>, message: &str) -> Option<FaultCl
         "FAILED_PRECONDITION" if says(&["location is not supported"]) => FaultClass::Permission,
         "FAILED_PRECONDITION" if says(&["billing"]) => FaultClass::Payment,
         "INVALID_ARGUMENT" | "FAILED_PRECONDITION" | "OUT_OF_RANGE" => FaultClass::BadRequest,
+        // The caller named stored content that is not there, or that is another project's.
+        "PERMISSION_DENIED" | "NOT_FOUND" if says(&["cachedcontent"]) => FaultClass::Unprocessable,
         "UNAUTHENTICATED" => FaultClass::Authentication,
         "PERMISSION_DENIED" => FaultClass::Permission,
         "NOT_FOUND" => FaultClass::NotFound,

@@ -74,7 +74,7 @@ pub fn encode_request(request: &ChatRequest, target: &Target) -> Result<Encoded,
     })
 }
 
-const CACHED_CONTENT: &str = "Gemini takes no system prompt, tools or tool choice beside `cachedContent`; those of the \
+const CACHED_CONTENT: &str = "Gemini does not accept system prompt, tools or tool choice beside `cachedContent`; those of the \
     request were removed, and those of the stored content are used";
 
 /// Members that Gemini alone has. Their names mean nothing in other dialects, so a caller who

@@ -59,6 +59,12 @@ fn every_status_has_its_class() {
             "Your prepayment credits are depleted.",
             FaultClass::Payment,
         ),
+        (
+            403,
+            "PERMISSION_DENIED",
+            "CachedContent not found (or permission denied)",
+            FaultClass::Unprocessable,
+        ),
         (500, "INTERNAL", "oops", FaultClass::Server),
         (503, "UNAVAILABLE", "overloaded", FaultClass::Overloaded),
         (504, "DEADLINE_EXCEEDED", "slow", FaultClass::Timeout),
