@@ -207,6 +207,39 @@ async fn followers_that_wait_for_the_whole_of_a_stream_that_breaks_are_answered(
 }
 
 #[tokio::test]
+async fn a_follower_saves_what_the_answer_costs_where_no_list_has_a_price() {
+    for stream in [true, false] {
+        let purse = Arc::new(purse().await);
+        // A name that stands for several models has no list price.
+        let body = slow("saved", stream, Dialect::Chat, "bardo/t1");
+        let mut all: Vec<Answering> = (0..3)
+            .map(|_| begin(&purse, Dialect::Chat, &body))
+            .collect();
+        for one in &mut all {
+            assert!(waits(one).await);
+        }
+        let tasks = tokio::task::LocalSet::new();
+        let read_all = tasks.run_until(async {
+            let spawned: Vec<_> = all.into_iter().map(tokio::task::spawn_local).collect();
+            for one in spawned {
+                let answer = one.await.expect("no panic").expect("an answer");
+                read(answer).await.expect("all of it");
+            }
+        });
+        read_all.await;
+        let receipts = purse.settled().await;
+        let paid = receipts.iter().find(|one| !is_free(one)).expect("a leader");
+        assert!(paid.amounts.charge > MicroUsd::ZERO);
+        let saved: Vec<_> = receipts
+            .iter()
+            .filter(is_free)
+            .map(Receipt::savings)
+            .collect();
+        assert_eq!(saved, [Some(paid.amounts.charge); 2], "stream: {stream}");
+    }
+}
+
+#[tokio::test]
 async fn a_request_is_not_cut_by_the_cap_of_another_key() {
     for stream in [true, false] {
         let mut purse = purse().await;
