@@ -475,6 +475,9 @@ fn is_outage(fault: &Fault) -> bool {
             | FaultClass::Server
             | FaultClass::Overloaded
             | FaultClass::RateLimit
+            // Of the gateway's own key, or of its credit.
+            | FaultClass::Authentication
+            | FaultClass::Payment
     )
 }
 

@@ -418,17 +418,25 @@ async fn a_key_gets_no_answer_of_a_model_or_backend_that_it_may_not_use() {
 
 #[tokio::test]
 async fn a_stored_answer_is_the_last_resort_and_says_so() {
-    let purse = purse().await;
-    let body = asking(Dialect::Chat, "gpt-5.5", &words("resort"), true);
-    purse.ask(Dialect::Chat, &body).await.expect("an answer");
-    let fault = json!({ "kind": "status", "status": 503 });
-    for (cache, is_served) in [("no-cache", true), ("no-store", false)] {
-        purse.bench.fault("openai", 1, fault.clone()).await;
-        let mut body = body.clone();
+    for (status, cache, is_served) in [
+        (503, "no-cache", true),
+        (503, "no-store", false),
+        // The backend refuses the gateway's own key, or its credit.
+        (401, "no-cache", true),
+        (402, "no-cache", true),
+        // The backend refuses the request.
+        (400, "no-cache", false),
+        (403, "no-cache", false),
+    ] {
+        let purse = purse().await;
+        let mut body = asking(Dialect::Chat, "gpt-5.5", &words("resort"), true);
+        purse.ask(Dialect::Chat, &body).await.expect("an answer");
+        let fault = json!({ "kind": "status", "status": status });
+        purse.bench.fault("openai", 1, fault).await;
         body["bardo"]["cache"] = json!(cache);
         match purse.ask(Dialect::Chat, &body).await {
             Ok(answer) => {
-                assert!(is_served, "{cache}");
+                assert!(is_served, "{status} {cache}");
                 assert_eq!(answer.head.cache, "hash");
                 assert!(answer.head.degraded.contains("no_cache"));
                 let receipt = last(&purse).await;
@@ -436,10 +444,10 @@ async fn a_stored_answer_is_the_last_resort_and_says_so() {
                 assert_eq!(receipt.attempts.len(), 1);
                 assert_eq!(receipt.amounts.charge, MicroUsd::ZERO);
             }
-            Err(error) => assert!(!is_served, "{cache}: {error}"),
+            Err(error) => assert!(!is_served, "{status} {cache}: {error}"),
         }
+        purse.settled().await;
     }
-    purse.settled().await;
 }
 
 #[tokio::test]

@@ -4,7 +4,8 @@
 -- ARGV: the number of the flush after which to begin, `-` for the last one alone; the number of a
 -- flush that the caller told.
 -- Answers the number and the mark of the last flush, the mark of the one after which to begin, that
--- of the one that the caller told, and the flushes. A mark is a digest of the order, which is random; 0 for a flush that is not there.
+-- of the one that the caller told, and the flushes. A mark is a digest of the order, which is
+-- random; 0 for a flush that is not there.
 local function mark(orders)
     return orders[1] and string.sub(redis.sha1hex(orders[1]), 1, 16) or string.rep('0', 16)
 end
