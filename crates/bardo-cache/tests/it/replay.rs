@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bardo_cache::codec::{read_events, write_events};
 use bardo_cache::policy::{CacheOffer, Never, may_store};
-use bardo_types::chat::{Assembler, ChatRequest, StreamEvent};
+use bardo_types::chat::{Assembler, ChatRequest, Citation, CitationSource, StreamEvent};
 use bardo_types::model::{Capabilities, Dialect, Service};
 use bardo_wire::codec::{DecodeContext, Target};
 use bardo_wire::sse::SseParser;
@@ -73,7 +73,7 @@ fn every_recorded_stream_comes_back_event_by_event() {
 
 #[test]
 fn every_answer_but_a_clean_end_without_calls_is_kept_out() {
-    let mut kept = 0;
+    let (mut kept, mut searched) = (0, 0);
     for (name, events) in streams() {
         let mut assembler = Assembler::default();
         events
@@ -93,6 +93,10 @@ fn every_answer_but_a_clean_end_without_calls_is_kept_out() {
             Ok(whole) if whole.choices.iter().any(has_calls) => {
                 assert!(outcome.is_err(), "{name}: {outcome:?}");
             }
+            Ok(_) if events.iter().any(cites_a_page) => {
+                assert_eq!(outcome, Err(Never::ServerSide), "{name}");
+                searched += 1;
+            }
             Ok(_) => {}
         }
         kept += usize::from(outcome.is_ok());
@@ -106,5 +110,10 @@ fn every_answer_but_a_clean_end_without_calls_is_kept_out() {
             assert_eq!(may_store(&cut), Err(Never::Cut), "{name} cut at {len}");
         }
     }
-    assert!(kept >= 5, "{kept}");
+    assert!(kept >= 4 && searched >= 1, "{kept} {searched}");
+}
+
+fn cites_a_page(event: &StreamEvent) -> bool {
+    let page = |citation: &Citation| matches!(citation.source, CitationSource::Url { .. });
+    matches!(event, StreamEvent::Citation { citation, .. } if page(citation))
 }
