@@ -30,10 +30,15 @@ pub(super) struct Hold {
 
 impl Account {
     pub(super) fn available(&self) -> MicroUsd {
+        self.unheld().saturating_sub(self.promised)
+    }
+
+    /// What was deposited and is neither spent nor held. Less than what is promised where a deposit
+    /// is on its way: its money is not among the deposits yet.
+    fn unheld(&self) -> MicroUsd {
         self.deposited
             .saturating_sub(self.spent)
             .saturating_sub(self.held)
-            .saturating_sub(self.promised)
     }
 
     pub(super) fn balance(&self) -> Balance {
@@ -82,9 +87,9 @@ impl Account {
             .expect("what is held is the sum of the holds");
     }
 
-    /// Spends what is available; the caller has made sure that it is.
+    /// Spends what was held until now.
     pub(super) fn spend(&mut self, amount: MicroUsd) {
-        assert!(amount <= self.available(), "nothing is spent twice");
+        assert!(amount <= self.unheld(), "nothing is spent twice");
         self.spent = self
             .spent
             .checked_add(amount)

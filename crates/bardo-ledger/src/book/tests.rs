@@ -3,7 +3,7 @@ use std::sync::Arc;
 use bardo_types::ids::KeyId;
 
 use super::*;
-use crate::command::{Charge, End, Settle};
+use crate::command::{Charge, Deposit, End, Settle};
 
 const NOW_MS: u64 = 1_795_190_400_000;
 
@@ -267,4 +267,26 @@ fn the_audit_sees_each_kind_of_damage() {
     );
     assert!(damaged(|book| book.accounts.get_mut(&account()).unwrap().held = micro(99)) > 0);
     assert!(damaged(|book| book.accounts.get_mut(&account()).unwrap().spent = micro(901)) > 0);
+}
+
+/// A deposit on its way belongs to another request and is in no sum yet, so what is held here may be
+/// all that there is.
+#[test]
+fn a_hold_is_captured_while_a_larger_deposit_is_on_its_way() {
+    let mut book = with(5);
+    book.reserve(&reserve(1, 5, Vec::new())).unwrap();
+    let promised = reserve(2, 6, Vec::new());
+    book.promise(&account(), promised.amount);
+    let settled = book.settle(&capture(1, 4, 1, NOW_MS));
+    assert_eq!(settled.paid.charged(), micro(5));
+    assert_eq!(settled.available, MicroUsd::ZERO);
+    book.deposit(&Deposit {
+        account: account(),
+        amount: micro(6),
+        reference: "payment".into(),
+        now_ms: NOW_MS,
+    })
+    .unwrap();
+    let kept = book.keep_promise(&promised).unwrap();
+    assert_eq!((kept.held, kept.available), (micro(6), MicroUsd::ZERO));
 }
