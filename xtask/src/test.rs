@@ -1,6 +1,9 @@
 //! `cargo xtask test`: every check a change must pass, in one command.
 
+mod failures;
+
 use std::{
+    io,
     process::Command,
     time::{Duration, Instant},
 };
@@ -136,7 +139,7 @@ impl Stage {
                     "warnings",
                 ],
             ),
-            Self::Cargo => check(
+            Self::Cargo => tests(
                 workspace
                     .cargo()
                     .envs(servers::variables(workspace)?)
@@ -164,13 +167,29 @@ impl Stage {
 }
 
 fn check(command: &mut Command) -> Result<Outcome> {
-    let shown = format!("{command:?}").replace('"', "");
-    let status = command.status().with_context(|| format!("start {shown}"))?;
+    let status = command.status().with_context(|| starting(command))?;
     Ok(if status.success() {
         Outcome::Passed
     } else {
         Outcome::Failed(status.to_string())
     })
+}
+
+/// Runs tests. Where some fail, the last lines of the whole run say which: thousands of lines of
+/// other stages follow.
+fn tests(command: &mut Command) -> Result<Outcome> {
+    let (status, said) =
+        failures::run(command, &mut io::stdout()).with_context(|| starting(command))?;
+    Ok(if status.success() {
+        Outcome::Passed
+    } else {
+        let said = said.iter().map(|line| format!("\n    {line}"));
+        Outcome::Failed(format!("{status}{}", said.collect::<String>()))
+    })
+}
+
+fn starting(command: &Command) -> String {
+    format!("start {}", format!("{command:?}").replace('"', ""))
 }
 
 /// Runs a cargo subcommand that is a toolchain component. A machine that
