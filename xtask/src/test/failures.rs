@@ -6,7 +6,7 @@ use std::{
     process::{Command, ExitStatus},
 };
 
-/// Lines that are kept of one failed test at most: the message comes first, and backtraces are long.
+/// Lines of one failed test at most: the message comes first, and backtraces are long.
 const LINES_KEPT: usize = 30;
 
 /// Runs a command, passes its output on to `to` line by line, and keeps what failed tests said.

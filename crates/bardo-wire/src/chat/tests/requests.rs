@@ -530,3 +530,30 @@ fn several_answers_are_refused_where_there_is_one() {
         "n"
     );
 }
+
+#[test]
+fn a_cache_mark_of_a_message_is_one_of_its_last_part() {
+    let messages = r#"[
+        {"role":"system","content":"s","cache_control":{"type":"ephemeral","ttl":"1h"}},
+        {"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"cache_control":{"type":"ephemeral"}},
+        {"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}],"cache_control":{"type":"ephemeral"}},
+        {"role":"tool","tool_call_id":"c","content":"r"},
+        {"role":"user","content":[{"type":"text","text":"own","cache_control":{"type":"ephemeral","ttl":"1h"}}],"cache_control":{"type":"ephemeral"}}
+    ]"#;
+    let body = format!(r#"{{"model":"m","max_tokens":9,"messages":{messages}}}"#);
+    let request = decode_request(body.as_bytes()).unwrap();
+    let target = able(Service::Anthropic, "claude-opus-4-8", |_| ());
+    let encoded = crate::anthropic::encode_request(&request, &target).unwrap();
+    let sent: Value = serde_json::from_slice(&encoded.body).unwrap();
+    let (short, long) = (
+        json!({ "type": "ephemeral" }),
+        json!({ "type": "ephemeral", "ttl": "1h" }),
+    );
+    assert_eq!(sent["system"][0]["cache_control"], long);
+    let of = |message: usize, part: usize| &sent["messages"][message]["content"][part];
+    assert!(of(0, 0).get("cache_control").is_none());
+    assert_eq!(of(0, 1)["cache_control"], short);
+    assert_eq!(of(1, 0)["cache_control"], short);
+    assert!(of(2, 0).get("cache_control").is_none());
+    assert_eq!(of(2, 1)["cache_control"], long, "{sent}");
+}

@@ -41,7 +41,8 @@ impl MessagesReader {
     fn take(&mut self, index: usize, mut wire: WireMessage<'_>) -> Result<(), BadRequest> {
         let role = wire.role.take();
         let is_tool = matches!(role.as_deref(), Some("tool" | "function"));
-        let message = match role.as_deref() {
+        let mark = raw(wire.cache_control).map(CacheMark);
+        let mut message = match role.as_deref() {
             Some("system") => plain(index, Role::System, wire)?,
             Some("developer") => Message {
                 developer: true,
@@ -75,6 +76,7 @@ impl MessagesReader {
             }
         };
         self.after_tool = is_tool;
+        mark_end(&mut message, mark);
         self.note_calls(&message);
         self.messages.push(message);
         Ok(())
@@ -119,7 +121,7 @@ impl MessagesReader {
             parts: parts(index, wire.content)?,
             is_error: false,
             custom: false,
-            cache: None,
+            cache: raw(wire.cache_control).map(CacheMark),
         })
     }
 
@@ -133,6 +135,23 @@ impl MessagesReader {
                 self.legacy.insert(call.name.clone(), call.id.clone());
             }
         }
+    }
+}
+
+/// Puts the prompt-cache mark of a whole message on its last part, as clients that write one mean it
+/// (LiteLLM). A part that has a mark keeps it.
+fn mark_end(message: &mut Message, mark: Option<CacheMark>) {
+    let Some(mark) = mark else { return };
+    let slots = message.parts.iter_mut().rev();
+    let last = slots.into_iter().find_map(|part| match part {
+        Part::Text(text) => Some(&mut text.cache),
+        Part::Image(image) => Some(&mut image.cache),
+        Part::Document(document) => Some(&mut document.cache),
+        Part::ToolCall(call) => Some(&mut call.cache),
+        _ => None,
+    });
+    if let Some(slot) = last {
+        slot.get_or_insert(mark);
     }
 }
 
