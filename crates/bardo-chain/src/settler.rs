@@ -1,11 +1,12 @@
 //! The settlement of claims: from what is owed to what is booked, one durable step after the other.
 
 mod booking;
+mod gaps;
 mod paying;
 mod remote;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bardo_ledger::claims::{
@@ -18,6 +19,7 @@ use bardo_types::money::MicroUsd;
 use bardo_x402::verify::SettlementPlan;
 use tokio::time::Instant;
 
+use self::gaps::NonceGaps;
 use crate::facilitator::SettlementSender;
 use crate::reader::{ChainReader, ReadError};
 use crate::rpc::RpcFuture;
@@ -64,8 +66,8 @@ pub struct ClaimSettler {
     terms: SettlerTerms,
     /// When a facilitator was asked for claims last.
     asked: Mutex<HashMap<ChainHash, Instant>>,
-    /// A nonce that no transaction uses, and since when it is the next.
-    gap: Mutex<Option<(u64, Instant)>>,
+    /// Nonces that no transaction uses.
+    gaps: Mutex<NonceGaps>,
     /// Transactions that are in no block, and since when this settler waits for them.
     pending: Mutex<HashMap<ChainHash, Instant>>,
 }
@@ -97,8 +99,8 @@ const LEASE_MS: u64 = 10_000;
 const PAUSE: Duration = Duration::from_millis(40);
 /// How long a settler remembers since when it waits for a transaction.
 const FORGOTTEN: Duration = Duration::from_hours(1);
-/// How long a nonce may be the next and unused before it is filled.
-const GAP: Duration = Duration::from_secs(10);
+/// Unused nonces that are filled in one round.
+const FILLED_AT_ONCE: usize = 64;
 
 impl ClaimSettler {
     /// A settler of this name, which is unlike those of other instances.
@@ -120,7 +122,7 @@ impl ClaimSettler {
             sender,
             terms,
             asked: Mutex::default(),
-            gap: Mutex::default(),
+            gaps: Mutex::default(),
             pending: Mutex::default(),
         }
     }
@@ -157,9 +159,9 @@ impl ClaimSettler {
             }
         }
         if let SettlementSender::Own(sender) = &self.sender
-            && let Err(stopped) = self.fill_gap(sender, now_ms).await
+            && let Err(stopped) = self.fill_gaps(sender, now_ms).await
         {
-            tracing::debug!(%stopped, "a gap between nonces is not filled");
+            tracing::debug!(%stopped, "the gaps between nonces are not filled");
         }
         Ok(counts)
     }
@@ -320,48 +322,40 @@ impl ClaimSettler {
     /// For how long this settler has waited for a transaction. Claims do not say when it was sent.
     fn waited(&self, transaction: ChainHash) -> Duration {
         let pending = self.pending.lock();
-        let mut pending = pending.unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut pending = pending.unwrap_or_else(PoisonError::into_inner);
         pending.retain(|_, since| since.elapsed() < FORGOTTEN);
         let since = pending.entry(transaction).or_insert_with(Instant::now);
         since.elapsed()
     }
 
-    /// Uses up a nonce that was given out and that no transaction has, since it holds up all later
-    /// ones.
-    async fn fill_gap(&self, sender: &ChainSender, now_ms: u64) -> Result<(), TransactionError> {
+    /// Uses up the nonces that were given out and that no transaction has, since they hold up all
+    /// later ones.
+    async fn fill_gaps(&self, sender: &ChainSender, now_ms: u64) -> Result<(), TransactionError> {
         let Some(next) = sender.next_nonce().await? else {
             return Ok(());
         };
         let mined = sender.mined_nonce().await?;
-        if mined >= next || self.is_used(sender, mined).await? {
-            self.note_gap(None);
+        let used = match mined < next {
+            true => self.used_nonces(sender).await?,
+            false => HashSet::new(),
+        };
+        if mined >= next || used.contains(&mined) {
+            self.gaps().clear();
             return Ok(());
         }
-        if self.note_gap(Some(mined)) {
-            let filler = sender.filler(mined, now_ms).await?;
-            tracing::warn!(nonce = mined, hash = %filler.hash, "a nonce without a transaction is filled");
+        let overdue = self.gaps().overdue(mined, next, Instant::now());
+        let unused = overdue.into_iter().flatten();
+        let unused = unused.filter(|nonce| !used.contains(nonce));
+        for nonce in unused.take(FILLED_AT_ONCE) {
+            let filler = sender.filler(nonce, now_ms).await?;
+            tracing::warn!(nonce, hash = %filler.hash, "a nonce without a transaction is filled");
             sender.broadcast(&filler).await;
         }
         Ok(())
     }
 
-    /// Notes the nonce of a gap; answers whether it has been one for long.
-    fn note_gap(&self, nonce: Option<u64>) -> bool {
-        let mut gap = self
-            .gap
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        match (nonce, *gap) {
-            (None, _) => *gap = None,
-            (Some(nonce), Some((known, since))) if known == nonce => {
-                if since.elapsed() >= GAP {
-                    *gap = None;
-                    return true;
-                }
-            }
-            (Some(nonce), _) => *gap = Some((nonce, Instant::now())),
-        }
-        false
+    fn gaps(&self) -> MutexGuard<'_, NonceGaps> {
+        self.gaps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Transactions of a claim: the first, those that replace it, and what became of them.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use bardo_ledger::StoreError;
@@ -22,7 +23,7 @@ pub(super) const OVER_S: u64 = 120;
 /// After so many transactions that failed, the next one waits for so many milliseconds.
 const FAILED_MAX: usize = 3;
 const FAILED_MS: u64 = 60_000;
-/// Claims that are looked through for a nonce.
+/// Claims that are read at a time to find their nonces.
 const OPEN: u32 = 1_000;
 
 impl ClaimSettler {
@@ -263,25 +264,28 @@ impl ClaimSettler {
         }
     }
 
-    /// Whether a claim that is being settled has a transaction with this nonce.
-    pub(super) async fn is_used(
+    /// The nonces that transactions of claims have which are being settled.
+    pub(super) async fn used_nonces(
         &self,
         sender: &ChainSender,
-        nonce: u64,
-    ) -> Result<bool, StoreError> {
-        let query = ClaimQuery {
+    ) -> Result<HashSet<u64>, StoreError> {
+        let account = sender.address().0.0;
+        let mut query = ClaimQuery {
             stage: Some(ClaimStage::Settling),
             limit: OPEN,
             ..ClaimQuery::default()
         };
-        let open = self.claims.store().claims(query).await?;
-        let sender = sender.address().0.0;
-        let is_it = |claim: &ClaimRecord| {
-            let sent = claim.transactions.iter();
-            sent.clone()
-                .any(|one| one.sender.0 == sender && one.sender_nonce == nonce)
-        };
-        Ok(open.iter().any(is_it))
+        let mut used = HashSet::new();
+        loop {
+            let open = self.claims.store().claims(query.clone()).await?;
+            let sent = open.iter().flat_map(|claim| &claim.transactions);
+            let own = sent.filter(|sent| sent.sender.0 == account);
+            used.extend(own.map(|sent| sent.sender_nonce));
+            match open.last() {
+                Some(last) if open.len() >= OPEN as usize => query.below_no = Some(last.no),
+                _ => return Ok(used),
+            }
+        }
     }
 }
 
