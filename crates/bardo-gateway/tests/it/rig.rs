@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bardo_sandbox::SandboxConfig;
 use serde_json::{Value, json};
@@ -221,7 +221,17 @@ pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> 
         }
         assert!(since.elapsed() < PATIENCE, "not in {PATIENCE:?}: {what}");
         // Another process does not say when it is ready to be looked at.
-        std::thread::park_timeout(std::time::Duration::from_millis(2));
+        std::thread::park_timeout(Duration::from_millis(2));
+    }
+}
+
+/// Lets time pass. Threads that ended leave a wake-up, so that parking once may end at once.
+pub(crate) fn pass(time: Duration) {
+    let since = Instant::now();
+    while let Some(left) = time.checked_sub(since.elapsed())
+        && !left.is_zero()
+    {
+        std::thread::park_timeout(left);
     }
 }
 

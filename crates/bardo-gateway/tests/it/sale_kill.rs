@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::http::Request;
 use crate::money::shop::try_send;
 use crate::payer::{self, paid, sign};
-use crate::rig::{Folder, Gateway, Sandbox, command, everything};
+use crate::rig::{Folder, Gateway, Sandbox, command, everything, pass};
 use crate::sse::Caller;
 
 const SETTLER: &str = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
@@ -202,9 +202,9 @@ fn question(number: usize) -> Request {
     Request::json(Caller::Chat.path(), &body)
 }
 
-/// Buys answers until it is over; the number of answers.
-fn buy(gateway: &Gateway, caller: usize, over: &AtomicBool) -> usize {
-    let mut bought = 0;
+/// Buys answers until it is over: the number of answers, and the last refusal.
+fn buy(gateway: &Gateway, caller: usize, over: &AtomicBool) -> (usize, Option<String>) {
+    let (mut bought, mut refused) = (0, None);
     for number in caller.. {
         if over.load(Ordering::Relaxed) {
             break;
@@ -214,6 +214,7 @@ fn buy(gateway: &Gateway, caller: usize, over: &AtomicBool) -> usize {
             continue;
         };
         if offered.status() != 402 {
+            refused = Some(offered.text());
             continue;
         }
         let scheme = match number % 3 {
@@ -221,16 +222,19 @@ fn buy(gateway: &Gateway, caller: usize, over: &AtomicBool) -> usize {
             _ => PaymentScheme::Upto,
         };
         let payment = sign(&offered, X402Version::V2, scheme);
-        let answer = try_send(&paid(&request, &payment), gateway.address);
-        bought += usize::from(answer.is_some_and(|answer| answer.status() == 200));
+        match try_send(&paid(&request, &payment), gateway.address) {
+            Some(answer) if answer.status() == 200 => bought += 1,
+            Some(answer) => refused = Some(answer.text()),
+            None => {}
+        }
     }
-    bought
+    (bought, refused)
 }
 
 #[test]
 fn payments_survive_a_kill_at_any_moment_and_none_is_lost_or_doubled() {
     let market = Market::open(None);
-    let mut bought = 0;
+    let (mut bought, mut refused) = (0, None);
     // Moments from before the first answer to after the first settlements; on a machine that is
     // slower than that, later ones until somebody has bought.
     let moments = (0..deaths()).map(|death| 20 + 17 * (death % 26));
@@ -241,22 +245,22 @@ fn payments_survive_a_kill_at_any_moment_and_none_is_lost_or_doubled() {
         let mut gateway = market.gateway();
         let over = AtomicBool::new(false);
         let (seller, ending) = (&gateway, &over);
-        let sold: usize = std::thread::scope(|scope| {
+        std::thread::scope(|scope| {
             let callers =
                 (0..CALLERS).map(|caller| scope.spawn(move || buy(seller, caller, ending)));
             let callers: Vec<_> = callers.collect();
-            std::thread::park_timeout(Duration::from_millis(moment));
+            pass(Duration::from_millis(moment));
             seller.signal("KILL");
             over.store(true, Ordering::Relaxed);
-            callers
-                .into_iter()
-                .map(|one| one.join().expect("it ends"))
-                .sum()
+            for caller in callers {
+                let (sold, why) = caller.join().expect("it ends");
+                bought += sold;
+                refused = why.or(refused.take());
+            }
         });
         gateway.wait();
-        bought += sold;
     }
-    assert!(bought > 0);
+    assert!(bought > 0, "{refused:?}");
     let _gateway = market.gateway();
     market.check();
 }
@@ -292,7 +296,7 @@ fn three_gateways_on_one_store_settle_each_payment_once_also_when_they_die() {
             for caller in 0..CALLERS {
                 scope.spawn(move || buy(&sellers[caller % 3], caller, ending));
             }
-            std::thread::park_timeout(Duration::from_millis(100 + 70 * (death % 6)));
+            pass(Duration::from_millis(100 + 70 * (death % 6)));
             let victim = usize::try_from(death % 3).expect("small");
             sellers[victim].signal("KILL");
             over.store(true, Ordering::Relaxed);

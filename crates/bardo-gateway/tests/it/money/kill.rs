@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::http::PATIENCE;
 use crate::money::shop::{CHARGE, Key, Shop, completed, provider, question, try_send};
+use crate::rig::pass;
 
 const CALLERS: usize = 6;
 /// A hold outlives the longest answer (10 s here) by a minute, and is looked for now and then.
@@ -71,7 +72,7 @@ fn until(answers: &AtomicU64, count: u64, more: Duration) {
     while answers.load(Ordering::Relaxed) < count && since.elapsed() < PATIENCE {
         std::thread::park_timeout(Duration::from_micros(200));
     }
-    std::thread::park_timeout(more);
+    pass(more);
 }
 
 /// What was held for requests that died with their process ends by itself.
