@@ -12,11 +12,11 @@ const GAP: Duration = Duration::from_secs(10);
 /// The first gap between the nonces of an account, since it was seen.
 #[derive(Debug, Default)]
 pub(super) struct NonceGaps {
-    seen: Option<Seen>,
+    open: Option<OpenGap>,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct OpenGap {
     /// The nonce that the chain waits for.
     first: u64,
     /// The nonce that was next to be given out then: those before it are as old as the gap.
@@ -27,22 +27,22 @@ struct Seen {
 impl NonceGaps {
     /// Forgets the gap: the chain waits for no unused nonce.
     pub(super) fn clear(&mut self) {
-        self.seen = None;
+        self.open = None;
     }
 
     /// Notes that the chain waits for the nonce `first`, that no transaction uses it, and that `next`
     /// would be given out next. Once it has been so for 10 seconds, answers the nonces from `first`
     /// on that were given out so long ago.
     pub(super) fn overdue(&mut self, first: u64, next: u64, now: Instant) -> Option<Range<u64>> {
-        match &self.seen {
-            Some(seen) if seen.first == first => {
-                if now.duration_since(seen.since) < GAP {
+        match &self.open {
+            Some(open) if open.first == first => {
+                if now.duration_since(open.since) < GAP {
                     return None;
                 }
-                self.seen.take().map(|seen| seen.first..seen.end)
+                self.open.take().map(|open| open.first..open.end)
             }
             _ => {
-                self.seen = Some(Seen {
+                self.open = Some(OpenGap {
                     first,
                     end: next,
                     since: now,
