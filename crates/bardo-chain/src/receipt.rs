@@ -72,24 +72,23 @@ impl ChainReceipt {
         })
     }
 
-    /// The amount that one authorization (ERC-3009) moved to an account; `None` where it moved none.
+    /// The transfer to an account that used one authorization (ERC-3009); `None` where none did.
     /// A token logs the use and its transfer one right after the other, so that several
     /// authorizations of one transaction are told apart, and another one with the same nonce too.
     pub(crate) fn authorized(
         &self,
         (token, payer, nonce): ([u8; 20], [u8; 20], [u8; 32]),
         to: [u8; 20],
-    ) -> Option<U256> {
+    ) -> Option<&TokenTransfer> {
         let is_it = |used: &&UsedAuthorization| {
             used.token == token && used.authorizer == payer && used.nonce == nonce
         };
         let used = self.authorizations.iter().find(is_it)?;
-        let transfer = self.transfers.iter();
-        let transfer = transfer.filter(|one| one.token == token && one.from == payer);
-        transfer
-            .filter(|one| one.to == to && Some(one.log_index) == used.log_index.checked_add(1))
-            .map(|one| one.value)
-            .next()
+        let mut transfers = self.transfers.iter();
+        transfers.find(|one| {
+            (one.token, one.from, one.to) == (token, payer, to)
+                && Some(one.log_index) == used.log_index.checked_add(1)
+        })
     }
 
     /// The amount of a token that went from one account to another; `None` where none did.
@@ -335,7 +334,8 @@ mod tests {
     #[test]
     fn an_authorization_moved_what_follows_its_own_log() {
         let moved = |receipt: &ChainReceipt, nonce: u8| {
-            receipt.authorized((TOKEN, PAYER, [nonce; 32]), PAYEE)
+            let transfer = receipt.authorized((TOKEN, PAYER, [nonce; 32]), PAYEE);
+            transfer.map(|transfer| transfer.value)
         };
         // Two authorizations in one transaction each have their own transfer.
         let two = receipt(&[(1, 70), (3, 5)], &[(0, 1), (2, 2)]);

@@ -122,8 +122,6 @@ impl ChainSender {
         let (now_fee, now_tip) = self.fees().await?;
         let nonce = last.sender_nonce;
         let (fee, tip) = DynamicFeeTransaction::fees_of(&last.raw).unwrap_or_default();
-        // Nodes ask for a tenth more than the one before.
-        let raised = |fee: u128| fee.saturating_add(fee.div_ceil(8));
         let (max_fee, tip) = (raised(fee).max(now_fee), raised(tip).max(now_tip));
         self.affordable(max_fee)?;
         self.set_gas_aside(nonce, gas, max_fee, now_ms).await?;
@@ -131,16 +129,23 @@ impl ChainSender {
     }
 
     /// A transfer of nothing to the account itself, which uses up a nonce that nothing else uses.
+    /// Each of `tries` that came before makes it dearer by an eighth, since the nonce may have a
+    /// transaction that no block takes. No budget of gas holds it up: transactions behind it do.
     ///
     /// # Errors
-    /// When the chain or the store does not answer.
+    /// When gas is too dear, or the chain or the store does not answer.
     pub async fn filler(
         &self,
         nonce: u64,
+        tries: u32,
         now_ms: u64,
     ) -> Result<SettlementTransaction, TransactionError> {
-        let (max_fee, tip) = self.fees().await?;
-        self.set_gas_aside(nonce, TRANSFER_GAS, max_fee, now_ms)
+        let (mut max_fee, mut tip) = self.fees().await?;
+        for _ in 0..tries {
+            (max_fee, tip) = (raised(max_fee), raised(tip));
+        }
+        self.affordable(max_fee)?;
+        self.set_gas_aside_within(u128::MAX, nonce, TRANSFER_GAS, max_fee, now_ms)
             .await?;
         let (gas, to) = (TRANSFER_GAS, self.address());
         Ok(self.signed(nonce, gas, (max_fee, tip), to, Vec::new()))
@@ -259,14 +264,13 @@ impl ChainSender {
                 let gas = hex::number(gas).ok_or_else(|| unread("gas"))?;
                 Ok(gas.saturating_mul(5) / 4)
             }
-            Some(Err(refusal)) => match &refusal.data {
-                Some(data) => Err(TransactionError::Reverts(Revert::decode(data))),
-                // A node without money for the gas, or one that gives no reason.
-                None if refusal.message.contains("revert") => {
-                    Err(TransactionError::Reverts(Revert::Empty))
-                }
-                None => Err(ReadError::Unknown(refusal.to_string()).into()),
-            },
+            Some(Err(refusal)) if refusal.is_revert() => {
+                let data = refusal.data.as_deref().filter(|data| !data.is_empty());
+                let revert = data.map_or(Revert::Empty, Revert::decode);
+                Err(TransactionError::Reverts(revert))
+            }
+            // An endpoint that limits requests, or an account without money for the gas.
+            Some(Err(refusal)) => Err(ReadError::Unknown(refusal.to_string()).into()),
             None => Err(unread("gas").into()),
         }
     }
@@ -294,8 +298,20 @@ impl ChainSender {
         max_fee: u128,
         now_ms: u64,
     ) -> Result<(), TransactionError> {
-        let wei = u128::from(gas).saturating_mul(max_fee);
         let budget = self.terms.gas_per_day;
+        self.set_gas_aside_within(budget, nonce, gas, max_fee, now_ms)
+            .await
+    }
+
+    async fn set_gas_aside_within(
+        &self,
+        budget: u128,
+        nonce: u64,
+        gas: u64,
+        max_fee: u128,
+        now_ms: u64,
+    ) -> Result<(), TransactionError> {
+        let wei = u128::from(gas).saturating_mul(max_fee);
         let set = self
             .claims
             .set_gas_aside(self.day(now_ms), nonce, wei, budget);
@@ -342,6 +358,11 @@ impl ChainSender {
         }
         Err(StoreError::Unavailable("too many instances want a nonce at once".to_owned()).into())
     }
+}
+
+/// A fee that is an eighth higher: nodes ask for a tenth more than the one before.
+fn raised(fee: u128) -> u128 {
+    fee.saturating_add(fee.div_ceil(8))
 }
 
 fn unread(what: &str) -> ReadError {

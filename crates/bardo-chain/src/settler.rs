@@ -161,7 +161,14 @@ impl ClaimSettler {
         if let SettlementSender::Own(sender) = &self.sender
             && let Err(stopped) = self.fill_gaps(sender, now_ms).await
         {
-            tracing::debug!(%stopped, "the gaps between nonces are not filled");
+            let needs_gas = matches!(
+                stopped,
+                TransactionError::TooDear { .. } | TransactionError::GasBudget(_)
+            );
+            match needs_gas {
+                true => tracing::warn!(%stopped, "the gaps between nonces are not filled"),
+                false => tracing::debug!(%stopped, "the gaps between nonces are not filled"),
+            }
         }
         Ok(counts)
     }
@@ -343,11 +350,12 @@ impl ClaimSettler {
             self.gaps().clear();
             return Ok(());
         }
-        let overdue = self.gaps().overdue(mined, next, Instant::now());
-        let unused = overdue.into_iter().flatten();
-        let unused = unused.filter(|nonce| !used.contains(nonce));
+        let Some(overdue) = self.gaps().overdue(mined, next, Instant::now()) else {
+            return Ok(());
+        };
+        let unused = overdue.nonces.filter(|nonce| !used.contains(nonce));
         for nonce in unused.take(FILLED_AT_ONCE) {
-            let filler = sender.filler(nonce, now_ms).await?;
+            let filler = sender.filler(nonce, overdue.tries, now_ms).await?;
             tracing::warn!(nonce, hash = %filler.hash, "a nonce without a transaction is filled");
             sender.broadcast(&filler).await;
         }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use bardo_ledger::StoreError;
 use bardo_ledger::claims::{
-    ChainHash, ClaimQuery, ClaimRecord, ClaimStage, ClaimStep, OnChainSettlement, TRANSACTIONS_MAX,
+    ChainDepositRefusal, ChainDepositState, ChainHash, ChainLog, ClaimQuery, ClaimRecord,
+    ClaimStage, ClaimStep, OnChainSettlement, TRANSACTIONS_MAX,
 };
 use bardo_x402::evm::{Revert, U256};
 use bardo_x402::token::TokenAmount;
@@ -20,7 +21,8 @@ use crate::sender::{ChainSender, TransactionError};
 const BLOCKS: u64 = 10_800;
 /// Seconds after the end of a payment at which no block can have it any more.
 pub(super) const OVER_S: u64 = 120;
-/// After so many transactions that failed, the next one waits for so many milliseconds.
+/// After so many transactions that failed no other is sent, and the claim is looked at after so many
+/// milliseconds, until its payment expires.
 const FAILED_MAX: usize = 3;
 const FAILED_MS: u64 = 60_000;
 /// Claims that are read at a time to find their nonces.
@@ -112,8 +114,31 @@ impl ClaimSettler {
             return Ok(None);
         };
         let receipts = self.reader.receipts(&[hash]).await?;
-        let receipt = receipts.into_iter().next().flatten();
-        Ok(receipt.and_then(|receipt| self.settlement(claim, &plan, &receipt, now_ms)))
+        let Some(receipt) = receipts.into_iter().next().flatten() else {
+            return Ok(None);
+        };
+        let Some(settle) = self.settlement(claim, &plan, &receipt, now_ms) else {
+            return Ok(None);
+        };
+        let transfer = receipt.authorized((token, payer, key.nonce.0), plan.pay_to().0.0);
+        let log = transfer.map(|transfer| ChainLog {
+            chain_id: key.chain_id,
+            transaction: ChainHash(receipt.transaction),
+            log_index: transfer.log_index,
+        });
+        let is_credit = match log {
+            Some(log) => self.is_credit(log, now_ms).await?,
+            None => false,
+        };
+        Ok((!is_credit).then_some(settle))
+    }
+
+    /// Whether a transfer is the credit of an account already, and must not settle a claim besides. A
+    /// deposit that is not confirmed yet never will be: the transfer is the claim's.
+    async fn is_credit(&self, log: ChainLog, now_ms: u64) -> Result<bool, StoreError> {
+        let reversed = ChainDepositState::Reversed;
+        let moved = self.claims.move_deposit(log, reversed, now_ms).await?;
+        Ok(matches!(moved, Err(ChainDepositRefusal::OutOfOrder { .. })))
     }
 
     /// The settlement that a receipt shows; `None` where it moved nothing for this claim.
@@ -133,7 +158,7 @@ impl ClaimSettler {
             TransferMethod::Exact => {
                 let moved = receipt.authorized((token, payer, claim.key.nonce.0), to)?;
                 let price = U256::from(claim.ceiling.get());
-                Some(moved).filter(|moved| *moved == price)?
+                Some(moved.value).filter(|moved| *moved == price)?
             }
             TransferMethod::ExactPermit2 | TransferMethod::Upto { .. } => {
                 receipt.moved(token, payer, to)?
@@ -160,7 +185,7 @@ impl ClaimSettler {
         let plan = Self::plan(claim)?;
         let hashes: Vec<_> = claim.transactions.iter().map(|sent| sent.hash.0).collect();
         let receipts = self.reader.receipts(&hashes).await?;
-        let mut failed = None;
+        let (mut failed, mut failures) = (None, 0);
         for (sent, receipt) in claim.transactions.iter().zip(receipts) {
             let Some(receipt) = receipt else { continue };
             let spent = sender.spent(sent.sender_nonce, receipt.cost, now_ms);
@@ -169,16 +194,7 @@ impl ClaimSettler {
                 return Ok(settle);
             }
             failed = Some(sent.sender_nonce);
-        }
-        // A later one may still be on its way.
-        let last = claim.transactions.last().map(|sent| sent.sender_nonce);
-        let has_failed = failed.is_some() && failed == last;
-        if has_failed && claim.transactions.len() >= FAILED_MAX {
-            let reason = "its transactions fail, though their simulation works".to_owned();
-            return Ok(Self::much_later(now_ms, reason));
-        }
-        if has_failed {
-            return self.pay_again(sender, claim, &plan, now_ms).await;
+            failures += 1;
         }
         let head = self.reader.head().await?;
         // By the clock of the chain, and by that of this machine.
@@ -189,6 +205,17 @@ impl ClaimSettler {
             }
             let reason = "the payment expired before it was settled".to_owned();
             return Ok(ClaimStep::Fail { reason });
+        }
+        // A later one may still be on its way.
+        let last = claim.transactions.last().map(|sent| sent.sender_nonce);
+        let has_failed = failed.is_some() && failed == last;
+        let is_hopeless = failures >= FAILED_MAX || claim.transactions.len() >= TRANSACTIONS_MAX;
+        if has_failed && is_hopeless {
+            let reason = "its transactions fail, though their simulation works".to_owned();
+            return Ok(Self::much_later(now_ms, reason));
+        }
+        if has_failed {
+            return self.pay_again(sender, claim, &plan, now_ms).await;
         }
         self.hurry(sender, claim, &plan, now_ms).await
     }
@@ -248,8 +275,35 @@ impl ClaimSettler {
                 transaction,
                 check_at_ms: now_ms + self.terms.block_ms / 2,
             }),
-            Err(error) => self.unsent(claim, plan, error, now_ms).await,
+            Err(error) => {
+                // Nodes forget what no block takes.
+                sender.broadcast(last).await;
+                match error {
+                    TransactionError::Reverts(revert) => {
+                        self.fails_now(claim, plan, &revert, now_ms).await
+                    }
+                    error => self.unsent(claim, plan, error, now_ms).await,
+                }
+            }
         }
+    }
+
+    /// A transaction that was sent would fail now, or its payment is used up. That decides nothing: it
+    /// may be in a block, or get into one. Its receipt says, or the end of the payment.
+    async fn fails_now(
+        &self,
+        claim: &ClaimRecord,
+        plan: &SettlementPlan,
+        revert: &Revert,
+        now_ms: u64,
+    ) -> Result<ClaimStep, Stopped> {
+        if *revert == Revert::NonceUsed
+            && let Some(paid) = self.paid_by_others(claim, now_ms).await?
+        {
+            return Ok(paid);
+        }
+        let reason = revert.code(plan.method());
+        Ok(self.later(now_ms, &format!("its transaction would fail now: {reason}")))
     }
 
     fn much_later(now_ms: u64, reason: String) -> ClaimStep {

@@ -6,7 +6,7 @@ use bardo_types::clock::{Clock as _, SystemClock};
 
 use super::charges;
 
-/// Debts that are looked at in one round.
+/// Debts that are read at a time.
 const AT_ONCE: u32 = 100;
 
 /// Pays open debts from the balances of their accounts, each whole or not at all.
@@ -14,15 +14,24 @@ const AT_ONCE: u32 = 100;
 /// # Errors
 /// When a store does not answer. It is safe to ask again: a charge is one by its request.
 pub(super) async fn pay(claims: &ClaimBook, ledger: &dyn Ledger) -> Result<(), StoreError> {
-    let query = ClaimQuery {
+    let mut query = ClaimQuery {
         only_debts: true,
         limit: AT_ONCE,
         ..ClaimQuery::default()
     };
-    for claim in claims.store().claims(query).await? {
-        pay_one(claims, ledger, &claim).await?;
+    loop {
+        let page = claims.store().claims(query.clone()).await?;
+        for claim in &page {
+            // One that cannot be paid now keeps no other waiting.
+            if let Err(error) = pay_one(claims, ledger, claim).await {
+                tracing::warn!(id = %claim.request, %error, "a debt is paid later");
+            }
+        }
+        match page.last() {
+            Some(last) if page.len() >= AT_ONCE as usize => query.below_no = Some(last.no),
+            _ => return Ok(()),
+        }
     }
-    Ok(())
 }
 
 async fn pay_one(
