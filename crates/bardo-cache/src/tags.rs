@@ -121,18 +121,22 @@ impl NamesFound {
                 Part::ToolResult(result) => self.parts(&result.parts),
                 Part::ToolCall(call) => self.text(call.input.text()),
                 Part::SearchResult(result) => {
+                    self.text(&result.title);
+                    self.text(&result.source);
                     result.content.iter().for_each(|text| self.text(&text.text));
                 }
-                Part::Document(document) => match &document.source {
-                    DocumentSource::Text(text) => self.text(text),
-                    DocumentSource::Parts(parts) => self.parts(parts),
-                    DocumentSource::Media(_) => {}
-                },
-                Part::Image(_)
-                | Part::Audio(_)
-                | Part::Reasoning(_)
-                | Part::Refusal(_)
-                | Part::Server(_) => {}
+                Part::Document(document) => {
+                    let about = [&document.title, &document.context];
+                    about.into_iter().flatten().for_each(|text| self.text(text));
+                    match &document.source {
+                        DocumentSource::Text(text) => self.text(text),
+                        DocumentSource::Parts(parts) => self.parts(parts),
+                        DocumentSource::Media(_) => {}
+                    }
+                }
+                Part::Reasoning(reasoning) => self.text(&reasoning.text),
+                Part::Refusal(text) => self.text(text),
+                Part::Image(_) | Part::Audio(_) | Part::Server(_) => {}
             }
         }
     }
@@ -279,7 +283,7 @@ fn playbook(text: &str, ephemeral: &[String]) -> Option<Arc<str>> {
 
 #[cfg(test)]
 mod tests {
-    use bardo_types::chat::{Message, Text};
+    use bardo_types::chat::{Document, Message, Text};
     use bardo_types::model::Dialect;
 
     use super::*;
@@ -289,6 +293,24 @@ mod tests {
         let parts = vec![Part::Text(Text::new(text))];
         request.messages.push(Message::new(role, parts));
         Tags::of(&request, Some("DeFi"), &["tick 1".into(), "2".into()])
+    }
+
+    #[test]
+    fn names_beside_the_text_of_a_document_count_too() {
+        let mut request = ChatRequest::new(Dialect::Chat, "m");
+        let document = Part::Document(Document {
+            source: DocumentSource::Text("a report".into()),
+            title: Some("On stETH".into()),
+            context: Some("pool 0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2".into()),
+            citations: false,
+            cache: None,
+        });
+        let parts = vec![document, Part::Refusal("not about $pepe".into())];
+        request.messages.push(Message::new(Role::User, parts));
+        let found = Tags::of(&request, None, &[]);
+        let tokens: Vec<&str> = found.tokens.iter().map(|token| &**token).collect();
+        assert_eq!(tokens, ["PEPE", "STETH"]);
+        assert_eq!(found.pools.len(), 1);
     }
 
     #[test]

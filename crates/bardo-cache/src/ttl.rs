@@ -2,6 +2,8 @@
 
 use bardo_types::privacy::SecurityClass;
 
+use crate::semantic::Domain;
+
 /// How fast the market moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MarketRegime {
@@ -59,24 +61,11 @@ impl AnswerKind {
     /// static; an unknown domain counts as a market.
     #[must_use]
     pub fn of_domain(domain: Option<&str>) -> Self {
-        const STATIC: [&str; 10] = [
-            "code",
-            "coding",
-            "docs",
-            "documentation",
-            "faq",
-            "general",
-            "knowledge",
-            "reference",
-            "static",
-            "support",
-        ];
-        match domain {
-            None => Self::Static,
-            Some(domain) if STATIC.iter().any(|name| name.eq_ignore_ascii_case(domain)) => {
-                Self::Static
-            }
-            Some(_) => Self::Market,
+        let is_knowledge = |name: &str| name.eq_ignore_ascii_case("knowledge");
+        match (domain, Domain::of(domain)) {
+            (None, _) | (_, Domain::Reference | Domain::General) => Self::Static,
+            (Some(name), _) if is_knowledge(name) => Self::Static,
+            _ => Self::Market,
         }
     }
 
@@ -214,6 +203,13 @@ mod tests {
     fn a_domain_that_is_not_known_counts_as_a_market() {
         assert_eq!(AnswerKind::of_domain(None), AnswerKind::Static);
         assert_eq!(AnswerKind::of_domain(Some("Code")), AnswerKind::Static);
+        for name in ["runbook", "ops", "general_knowledge", "Knowledge"] {
+            assert_eq!(
+                AnswerKind::of_domain(Some(name)),
+                AnswerKind::Static,
+                "{name}"
+            );
+        }
         assert_eq!(AnswerKind::of_domain(Some("defi")), AnswerKind::Market);
         assert_eq!(AnswerKind::of_domain(Some("weather")), AnswerKind::Market);
     }
