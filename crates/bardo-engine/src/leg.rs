@@ -69,6 +69,8 @@ impl Settings {
 pub(crate) struct Grant {
     /// More is held in slices as the answer flows.
     pub(crate) sliced: bool,
+    /// A cap of the caller may end the answer early, while the money of its account lasts.
+    pub(crate) is_capped: bool,
     /// Tokens of one answer that the money pays for, where the request carries no limit.
     pub(crate) output_cap: Option<u64>,
 }

@@ -27,7 +27,12 @@ pub(crate) struct AnswerOrigin {
     pub(crate) degraded: Vec<Degradation>,
     /// The price that it is billed by; `None` where it is not billed.
     pub(crate) price: Option<Price>,
+    /// A cap of the caller that made it may end it early.
+    pub(crate) is_capped: bool,
 }
+
+/// Bytes of an answer that requests follow, beyond which they are freed: nothing else bounds it.
+const FOLLOWED_MOST: usize = 128 << 20;
 
 /// An answer that is being made.
 pub(crate) struct LiveAnswer {
@@ -143,7 +148,11 @@ impl LiveAnswer {
         state.bytes += events.iter().map(weight).sum::<usize>();
         state.events.append(events);
         let is_followed = self.followers.load(Ordering::Relaxed) > 0;
-        if state.bytes > self.most.load(Ordering::Relaxed) && !is_followed {
+        let most = match is_followed {
+            true => FOLLOWED_MOST,
+            false => self.most.load(Ordering::Relaxed),
+        };
+        if state.bytes > most {
             state.is_overgrown = true;
             state.events = Vec::new();
             state.end = Some(Err(Broken::new("the answer is too large for an entry")));
@@ -198,21 +207,21 @@ impl LiveAnswer {
     pub(crate) fn begun(&self) -> Option<Result<Arc<AnswerOrigin>, ()>> {
         let state = self.state();
         match (&state.origin, &state.end) {
-            _ if state.is_overgrown => Some(Err(())),
-            (Some(origin), _) if state.is_begun => Some(Ok(Arc::clone(origin))),
+            // It broke before anything of it was read here.
             (_, Some(Err(_))) => Some(Err(())),
+            (Some(origin), _) if state.is_begun => Some(Ok(Arc::clone(origin))),
             (_, Some(Ok(()))) if state.is_closed => Some(Err(())),
             (_, Some(Ok(())) | None) => None,
         }
     }
 
     /// Whether those that join now may get all of it. What broke after it began gives its beginning
-    /// to nobody else.
+    /// to nobody else. What is over is in the store, or is not to be served again.
     pub(crate) fn may_be_whole(&self) -> bool {
         let state = self.state();
         match &state.end {
             None => true,
-            Some(Ok(())) => state.is_begun || !state.is_closed,
+            Some(Ok(())) => !state.is_closed,
             Some(Err(_)) => false,
         }
     }
@@ -340,6 +349,7 @@ mod tests {
             class: SecurityClass::Standard,
             degraded: Vec::new(),
             price: None,
+            is_capped: false,
         }
     }
 
@@ -465,5 +475,29 @@ mod tests {
         live.close();
         assert!(live.complete().is_some());
         assert!(matches!(live.next(2), LiveNext::End(Ok(()))));
+    }
+
+    #[test]
+    fn what_broke_before_it_was_read_frees_who_waits_also_after_it_began() {
+        let live = LiveAnswer::new();
+        live.comes_from(origin("m"));
+        live.begin();
+        live.close();
+        assert!(matches!(live.begun(), Some(Err(()))));
+    }
+
+    #[test]
+    fn what_is_over_is_joined_no_more() {
+        let live = LiveAnswer::new();
+        live.comes_from(origin("m"));
+        live.push(&mut vec![text("a"), StreamEvent::Done]);
+        live.begin();
+        assert!(live.may_be_whole());
+        live.close();
+        assert!(!live.may_be_whole());
+        assert!(
+            live.begun().is_some_and(|begun| begun.is_ok()),
+            "who waits has it"
+        );
     }
 }

@@ -348,6 +348,7 @@ mod tests {
             class: SecurityClass::Standard,
             degraded: Vec::new(),
             price: None,
+            is_capped: false,
         });
         recording.begin();
         let text = "An answer of more than ten tokens, which is thus kept.".to_owned();

@@ -94,7 +94,7 @@ impl Engine {
             match self.hold(ledger, &call, terms, &caps, &mut ask).await {
                 Ok(None) => return Ok(funded(call, plan, Grant::default(), life)),
                 Ok(Some((held, reservation))) => {
-                    let grant = granted(&call, &held);
+                    let grant = granted(&call, &held, &caps);
                     let record = life.record_mut();
                     record.held(&reservation);
                     let expected = self.expected(&call, &plan);
@@ -541,10 +541,12 @@ pub(crate) fn whole_hold(call: &Call, plan: &Plan) -> Option<MicroUsd> {
 }
 
 /// How far a hold lets the answer go.
-fn granted(call: &Call, held: &hold::HoldPlan) -> Grant {
+fn granted(call: &Call, held: &hold::HoldPlan, caps: &[Cap]) -> Grant {
     let choices = call.size().choices;
+    let sliced = held.bound == Bound::Growing;
     Grant {
-        sliced: held.bound == Bound::Growing,
+        sliced,
+        is_capped: sliced && !caps.is_empty(),
         output_cap: held.limit.map(|limit| (limit / choices).max(1)),
     }
 }

@@ -260,6 +260,7 @@ fn origin(shaped: &Shaped) -> AnswerOrigin {
         class: shaped.leg.effective_class(),
         degraded: shaped.degraded.clone(),
         price: shaped.leg.price,
+        is_capped: shaped.grant.is_capped,
     }
 }
 

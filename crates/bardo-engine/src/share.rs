@@ -120,7 +120,7 @@ impl Engine {
         // The money of another key or session made it shorter, or another model answer.
         let by_money = |lost: &Degradation| BY_MONEY.contains(&&*lost.feature);
         let is_limited = origin.degraded.iter().any(by_money);
-        if is_limited && !follower.has_the_caps_of(call) {
+        if (is_limited || origin.is_capped) && !follower.has_the_caps_of(call) {
             return Followed::Alone;
         }
         let body = if call.stream() {

@@ -9,7 +9,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Barrier, mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::edge::Edge;
@@ -60,11 +60,13 @@ pub(crate) fn run(
         .map(|_| mpsc::channel::<StdStream>(HANDOVER))
         .unzip();
     let mut acceptor = Some((listener, senders));
+    let all_done = Arc::new(Barrier::new(receivers.len()));
     receivers
         .into_iter()
         .enumerate()
         .map(|(index, receiver)| {
-            let (edge, stop, acceptor) = (Arc::clone(edge), stop.clone(), acceptor.take());
+            let (edge, mut stop, acceptor) = (Arc::clone(edge), stop.clone(), acceptor.take());
+            let all_done = Arc::clone(&all_done);
             let work = move || {
                 let runtime = tokio::runtime::Builder::new_current_thread()
                     .enable_all()
@@ -75,7 +77,12 @@ pub(crate) fn run(
                     let accepting = acceptor.map(|(listener, senders)| {
                         tokio::spawn(accept(listener, senders, stop.clone()))
                     });
-                    serve(edge, receiver, read_timeout, stop).await;
+                    serve(edge, receiver, read_timeout, stop.clone()).await;
+                    // Requests of other workers may follow an answer that this one makes.
+                    tokio::select! {
+                        _ = all_done.wait() => {}
+                        _ = stop.wait_for(|stop| *stop == StopPhase::Now) => {}
+                    }
                     if let Some(accepting) = accepting {
                         accepting.abort();
                     }

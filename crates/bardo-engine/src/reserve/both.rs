@@ -210,7 +210,8 @@ impl Engine {
         );
         persist(self.ledger()?, &call, record).await?;
         Ok(Funded {
-            grant: granted(&call, held),
+            // Nobody follows the answer of a request that is verified.
+            grant: granted(&call, held, &[]),
             life: life.reserved(),
             call,
             plan,

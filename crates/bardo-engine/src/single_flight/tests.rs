@@ -84,6 +84,7 @@ fn an_answer_that_broke_after_it_began_is_followed_no_more_while_others_still_ho
         class: SecurityClass::Standard,
         degraded: Vec::new(),
         price: None,
+        is_capped: false,
     });
     ticket.live().begin();
     let Boarding::Follow(_follower) = board(&flights, |_| true) else {
