@@ -19,10 +19,13 @@ use crate::error::EngineError;
 use crate::leg::Grant;
 use crate::received::Received;
 use crate::shape::shape;
-use crate::similar::{MeaningSkip, Similar, thousandths};
+use crate::similar::{MeaningSkip, Similar, similarity_text, thousandths};
 
 const WHY_NO_NEWS: &str = "answers about a market are not served while it is unknown what other \
     processes removed: the level behind does not answer";
+/// What is said of a request that asks for a new answer.
+const NO_CACHE: &str = "no_cache";
+const WHY_NO_CACHE: &str = "the request says `no-cache`, so it gets a new answer";
 /// Time for the vector of a question that is explained.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -87,7 +90,7 @@ impl Engine {
 
     async fn found_in_cache(&self, received: Received) -> Result<ExplainedCache, EngineError> {
         let call = self.read(received)?;
-        self.refuse_hopeless(&call)?;
+        let class = self.refuse_hopeless(&call)?;
         let mut slot = match slot_of(&call, &self.memory) {
             Ok(slot) => slot,
             Err(skip) => {
@@ -99,27 +102,43 @@ impl Engine {
             }
         };
         self.set_regime_of(&call, &mut slot);
+        if !slot.wish.serves() {
+            return Ok(ExplainedCache {
+                hash: ExplainedHash {
+                    result: NO_CACHE,
+                    eligible: true,
+                    reason: WHY_NO_CACHE.to_owned(),
+                    member: Some("bardo.cache".to_owned()),
+                    age: None,
+                },
+                semantic: Some(ExplainedMeaning::without(NO_CACHE)),
+            });
+        }
+        // Another process may have stored it.
+        let (tenant, now_ms) = (&call.principal().account, self.services.clock.now_ms());
+        let _ = self.cache.find(&slot, tenant, now_ms).await;
         let hash = self.found_by_hash(&call, &slot);
-        let semantic = Some(self.found_by_meaning(&call, &slot).await);
+        let semantic = Some(self.found_by_meaning(&call, &slot, class).await);
         Ok(ExplainedCache { hash, semantic })
     }
 
     /// Refuses a request that nothing is ever stored for, as a real one is refused: its model is
-    /// unknown or has no answers, or its first backend could not read it.
-    fn refuse_hopeless(&self, call: &Call) -> Result<(), EngineError> {
+    /// unknown or has no answers, or its first backend could not read it. Else answers how well its
+    /// answer has to be kept.
+    fn refuse_hopeless(&self, call: &Call) -> Result<SecurityClass, EngineError> {
         let plan = match self.plan_for(call, &mut Router::route) {
             Ok(plan) => plan,
             Err(EngineError::NoOperation { model, .. }) => return Err(no_answers(&model)),
             Err(error @ EngineError::NoRoute(_)) => return Err(error),
             Err(error) if error.is_unreadable() => return Err(error),
-            Err(_) => return Ok(()),
+            Err(_) => return Ok(SecurityClass::default()),
         };
         let Some(leg) = plan.legs().first() else {
-            return Ok(());
+            return Ok(SecurityClass::default());
         };
         match shape(call, leg, Grant::default(), plan.said(), &self.memory) {
             Err(error) if error.is_unreadable() => Err(error),
-            Ok(_) | Err(_) => Ok(()),
+            Ok(_) | Err(_) => Ok(leg.effective_class()),
         }
     }
 
@@ -201,8 +220,13 @@ impl Engine {
         }
     }
 
-    async fn found_by_meaning(&self, call: &Call, slot: &CacheSlot) -> ExplainedMeaning {
-        let question = match self.question(call, slot, SecurityClass::default()) {
+    async fn found_by_meaning(
+        &self,
+        call: &Call,
+        slot: &CacheSlot,
+        class: SecurityClass,
+    ) -> ExplainedMeaning {
+        let question = match self.question(call, slot, class) {
             Ok(question) => question,
             Err(MeaningSkip::NotAsked) => return ExplainedMeaning::without("not_asked"),
             Err(MeaningSkip::Named(reason)) => return ExplainedMeaning::without(reason),
@@ -211,6 +235,7 @@ impl Engine {
             Ok(vector) => vector,
             Err(reason) => return ExplainedMeaning::without(reason),
         };
+        self.learn_elsewhere(call, slot, &question, &vector).await;
         let found = self.nearest(call, slot, &question, &vector);
         let meaning = self.cache.meaning();
         let serves = meaning.serves(&question);
@@ -244,7 +269,7 @@ fn no_answers(model: &str) -> EngineError {
 
 fn in_words(found: &Similar, serves: bool, threshold: f32) -> String {
     // Rounding in a sum of products can exceed 1.
-    let shown = |similarity: &f32| format!("{:.3}", similarity.min(1.0));
+    let shown = |similarity: &f32| similarity_text(*similarity);
     match found {
         Similar::Hit { similarity, .. } if serves => format!(
             "a stored question asks the same at similarity {}; its answer is served, \
@@ -306,6 +331,7 @@ impl ExplainedMeaning {
 fn why_not(result: &str) -> &'static str {
     match result {
         "not_asked" => "neither the request nor its key says `cache: semantic`",
+        NO_CACHE => WHY_NO_CACHE,
         "semantic_off" => "`cache.semantic.enabled` is false",
         "private" => "answers of this privacy class are compared with identical requests alone",
         "critical" => "answers about risk, trades, the operator or death are never reused",

@@ -119,17 +119,7 @@ impl Engine {
         let slot = match slot_of(call, &self.memory) {
             Ok(slot) => self.placed(call, slot),
             Err(skip) => {
-                self.watch_regime(call);
-                if only {
-                    self.cache.refuse(&call.principal().account);
-                    let why = skip.explain();
-                    return Err(EngineError::NotCached { why });
-                }
-                self.cache.bypass(skip);
-                // Relays that say nothing of the cache are told nothing.
-                if wish(call).is_some() {
-                    limited.cache_reason(skip.as_str());
-                }
+                self.pass_cache(limited, skip)?;
                 return Ok(None);
             }
         };
@@ -149,6 +139,31 @@ impl Engine {
         limited.missed(slot);
         limited.cache_reason(reason);
         Ok(None)
+    }
+
+    /// Notes that the cache has no part in a request, and why.
+    ///
+    /// # Errors
+    /// When the caller takes a stored answer alone.
+    pub(crate) fn pass_cache(
+        &self,
+        limited: &mut Limited,
+        skip: CacheSkip,
+    ) -> Result<(), EngineError> {
+        let call = limited.call();
+        self.watch_regime(call);
+        let wished = wish(call);
+        if wished == Some(Wish::OnlyIfCached) {
+            self.cache.refuse(&call.principal().account);
+            let why = skip.explain();
+            return Err(EngineError::NotCached { why });
+        }
+        self.cache.bypass(skip);
+        // Relays that say nothing of the cache are told nothing.
+        if wished.is_some() {
+            limited.cache_reason(skip.as_str());
+        }
+        Ok(())
     }
 
     /// Why no stored answer is served.

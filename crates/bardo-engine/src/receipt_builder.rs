@@ -199,6 +199,9 @@ impl ReceiptBuilder {
         receipt.cache_similarity = served.similarity;
         receipt.cache_reason = None;
         receipt.routing = account_of_found(call, served.class);
+        // Backends that were asked in vain may have left theirs.
+        receipt.optimizations.clear();
+        receipt.upstream_request_id = None;
         if served.is_shared {
             receipt.optimizations.push("single_flight".into());
         }

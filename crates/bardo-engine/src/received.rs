@@ -86,6 +86,17 @@ impl Principal {
         }
     }
 
+    /// The name of an `Idempotency-Key` of the caller within its account: a delegation has keys of its
+    /// own, since whoever spends by it may learn nothing of what the account asks.
+    #[must_use]
+    pub fn idempotency_name<'a>(&self, key: &'a str) -> Cow<'a, str> {
+        match self.delegation() {
+            None => Cow::Borrowed(key),
+            // No key has a line break.
+            Some(name) => Cow::Owned(format!("{name}\n{key}")),
+        }
+    }
+
     /// Whether the caller spends the money of another account by a delegation.
     pub(crate) fn spends_of_another(&self) -> bool {
         self.delegation().is_some()

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use bardo_cache::policy::Never;
 use bardo_types::fault::Fault;
 
 use crate::answer::Answer;
+use crate::answer_cache::CacheSkip;
 use crate::baseline::AuditTwin;
 use crate::call::Call;
 use crate::decision;
@@ -33,9 +35,10 @@ impl Engine {
 
     /// [`Engine::answer`] within the future of who called.
     pub(crate) async fn work(self: Arc<Self>, call: Call) -> Result<Answer, EngineError> {
-        let limited = self.limit(call).await?;
+        let mut limited = self.limit(call).await?;
         // A stored answer was not verified for this request.
         if decision::is_verified(limited.call()) {
+            self.pass_cache(&mut limited, CacheSkip::Never(Never::Critical))?;
             return self.carry_out(limited).await;
         }
         match self.hash_lookup(limited).await? {

@@ -144,7 +144,7 @@ impl Engine {
     }
 
     /// Takes over the answer to a question that another process learnt, where none is known here.
-    async fn learn_elsewhere(
+    pub(crate) async fn learn_elsewhere(
         &self,
         call: &Call,
         slot: &CacheSlot,
@@ -366,7 +366,10 @@ impl Similar {
             Self::Hit { .. } => "hit".to_owned(),
             Self::Guarded { mismatch, .. } => format!("guard: {}", mismatch.class()),
             Self::Far(Some(closest)) => {
-                format!("similarity {closest:.3} below {threshold:.3}")
+                format!(
+                    "similarity {} below {threshold:.3}",
+                    similarity_text(*closest)
+                )
             }
             Self::Far(None) => "no_entry".to_owned(),
             Self::Closed => "scope".to_owned(),
@@ -401,4 +404,29 @@ fn is_asked(call: &Call, slot: &CacheSlot, domain: Domain) -> bool {
 )]
 pub(crate) fn thousandths(cosine: f32) -> u16 {
     (cosine.clamp(0.0, 1.0) * 1_000.0).round() as u16
+}
+
+/// A similarity with three digits. The rest is cut off, not rounded: one below a threshold of 0.900
+/// must not read as 0.900.
+pub(crate) fn similarity_text(similarity: f32) -> String {
+    let rounded = thousandths(similarity);
+    let is_above = f32::from(rounded) / 1_000.0 > similarity;
+    let cut = rounded - u16::from(is_above && rounded > 0);
+    format!("{:.3}", f32::from(cut) / 1_000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_similarity_below_a_threshold_reads_as_one_below_it() {
+        for threshold in 850_u16..1_000 {
+            let threshold = f32::from(threshold) / 1_000.0;
+            assert_eq!(similarity_text(threshold), format!("{threshold:.3}"));
+            let below = similarity_text(threshold.next_down());
+            assert!(below < format!("{threshold:.3}"), "{below}");
+        }
+        assert_eq!(similarity_text(1.000_1), "1.000");
+    }
 }

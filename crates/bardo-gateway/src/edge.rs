@@ -420,7 +420,7 @@ impl Edge {
             None => IdempotencyOutcome::Fresh(None),
             Some(key) => {
                 let keys = self.engine.idempotency();
-                repeat::first(keys, &principal.account, &key, head.uri.path(), &body).await?
+                repeat::first(keys, &principal, &key, head.uri.path(), &body).await?
             }
         };
         let mut reply = match first {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bardo_engine::{Claim, Claimed, Idempotency, Kept};
-use bardo_types::ids::AccountId;
+use bardo_engine::{Claim, Claimed, Idempotency, Kept, Principal};
 use bardo_wire::headers::IDEMPOTENCY_KEY;
 use http::{HeaderMap, HeaderName};
 use tokio::time::Instant;
@@ -43,11 +42,12 @@ pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
 /// Finds out what this request is; waits while another is being answered as a whole.
 pub(crate) async fn first(
     keys: &Idempotency,
-    account: &AccountId,
+    caller: &Principal,
     key: &str,
     path: &str,
     body: &[u8],
 ) -> Result<IdempotencyOutcome, Problem> {
+    let (account, key) = (&caller.account, &caller.idempotency_name(key));
     let until = Instant::now() + PATIENCE;
     loop {
         match keys.claim_shared(account, key, path, body).await {

@@ -262,6 +262,7 @@ async fn who_spends_by_a_delegation_sees_nothing_of_the_prompts_of_the_account()
     };
     let seen = "of 2 calls, 2 came back";
     assert!(reason(&purse).contains(seen), "{}", reason(&purse));
+    assert_eq!(purse.principal().idempotency_name("order-17"), "order-17");
     purse.terms = Some(PayerTerms {
         delegated: Some(DelegatedSpending {
             counted_as: KeyId::parse("0x1:0x2").expect("an id"),
@@ -270,4 +271,7 @@ async fn who_spends_by_a_delegation_sees_nothing_of_the_prompts_of_the_account()
         ..PayerTerms::of_key(&purse.key)
     });
     assert!(!reason(&purse).contains(seen), "{}", reason(&purse));
+    let principal = purse.principal();
+    let name = principal.idempotency_name("order-17");
+    assert_eq!(name, "0x1:0x2\norder-17", "its keys are its own");
 }

@@ -1,5 +1,7 @@
 //! `bardo-gateway simulate`: what caches save on a workload.
 
+#[cfg(feature = "sandbox")]
+use std::path::Path;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -74,20 +76,32 @@ pub(super) fn run(args: &SimulateArgs) -> Result<(), CliFailure> {
         model: args.model.clone(),
         rows: args.row.clone(),
     };
+    if let Some(file) = &args.html {
+        // Before minutes of work.
+        let opened = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(file);
+        opened.map_err(|error| unwritable(file, &error))?;
+    }
     let study = study(&plan, |step| {
         if !args.json {
             note(step);
         }
     })?;
     if let Some(file) = &args.html {
-        std::fs::write(file, page(&study))
-            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        std::fs::write(file, page(&study)).map_err(|error| unwritable(file, &error))?;
     }
     say(match args.json {
         true => json(&study).to_string(),
         false => words(&study),
     });
     Ok(())
+}
+
+#[cfg(feature = "sandbox")]
+fn unwritable(file: &Path, error: &std::io::Error) -> String {
+    format!("cannot write {}: {error}", file.display())
 }
 
 #[cfg(not(feature = "sandbox"))]

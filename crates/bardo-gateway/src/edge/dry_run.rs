@@ -46,6 +46,9 @@ impl Edge {
         // The answer has words of stored questions, which a key that only reads does not see.
         let received = self.received_to_explain(caller, head, body, Access::Spend);
         let received = received.await?;
+        // Embedding a question takes CPU time that all callers share.
+        self.engine.refuse_throttled(&received.principal)?;
+        self.engine.count_request(&received.principal).await?;
         let explained = self.engine.explain_cache(received).await;
         let explained = explained.map_err(Problem::from)?;
         if explain::wants_text(&head.headers) {

@@ -147,7 +147,7 @@ impl Edge {
             None => None,
             Some(key) => {
                 let (keys, path) = (self.engine.idempotency(), head.uri.path());
-                match repeat::first(keys, &account, &key, path, &read.body).await? {
+                match repeat::first(keys, &principal, &key, path, &read.body).await? {
                     IdempotencyOutcome::Fresh(claimed) => claimed,
                     IdempotencyOutcome::Replay(kept) => {
                         let answer = self.engine.replay(&kept);

@@ -435,3 +435,14 @@ fn the_description_is_served_and_every_described_read_answers_as_described() {
     }
     assert!(read >= 18, "{read}");
 }
+
+#[test]
+fn a_page_that_cannot_be_written_is_told_before_the_workload_is_played() {
+    let folder = Folder::new();
+    let page = folder.0.join("absent").join("page.html");
+    let page = page.to_str().expect("UTF-8");
+    let ran = run(&folder, &["simulate", "--calls", "1", "--html", page], &[]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("cannot write"), "{}", ran.err);
+    assert!(!ran.err.contains("seed"), "nothing was played: {}", ran.err);
+}

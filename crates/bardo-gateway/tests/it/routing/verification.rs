@@ -87,6 +87,31 @@ pub(super) fn kept(gateway: &Gateway, key: &Key, id: &str) -> Value {
 }
 
 #[test]
+fn a_decision_that_takes_a_stored_answer_alone_is_refused_and_nobody_is_asked() {
+    let (sandbox, upstream) = (Sandbox::start(), second("Proceed"));
+    let till = Till::new(settings(&sandbox, &upstream));
+    let (gateway, key) = (till.open(), till.rich("5"));
+    let body = question(
+        Caller::Chat,
+        "Proceed",
+        &json!({ "cache": "only-if-cached" }),
+        false,
+    );
+    let answer = send(&gateway, &key, Caller::Chat, &body);
+    assert_eq!(answer.status(), 412, "{}", answer.text());
+    assert!(sandbox.journal().is_empty());
+    let body = question(
+        Caller::Chat,
+        "Proceed",
+        &json!({ "cache": "default" }),
+        false,
+    );
+    let answer = send(&gateway, &key, Caller::Chat, &body);
+    assert_eq!(header(&answer, "x-bardo-cache"), "bypass");
+    assert_eq!(header(&answer, "x-bardo-cache-reason"), "critical");
+}
+
+#[test]
 fn the_more_cautious_of_two_answers_is_delivered_and_both_are_charged() {
     let sandbox = Sandbox::start();
     for (of_first, of_second, result) in [
