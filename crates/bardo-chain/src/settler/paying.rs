@@ -82,14 +82,25 @@ impl ClaimSettler {
         revert: &Revert,
         now_ms: u64,
     ) -> Result<ClaimStep, Stopped> {
-        if *revert == Revert::NonceUsed
-            && let Some(paid) = self.paid_by_others(claim, now_ms).await?
-        {
+        if let Some(paid) = self.used_by_others(claim, revert, now_ms).await? {
             return Ok(paid);
         }
         let reason = revert.code(plan.method()).to_owned();
         tracing::warn!(id = %id(claim), %reason, "a payment cannot be settled");
         Ok(ClaimStep::Fail { reason })
+    }
+
+    /// The settlement by others where a call would fail since its authorization is used.
+    async fn used_by_others(
+        &self,
+        claim: &ClaimRecord,
+        revert: &Revert,
+        now_ms: u64,
+    ) -> Result<Option<ClaimStep>, Stopped> {
+        match revert {
+            Revert::NonceUsed => self.paid_by_others(claim, now_ms).await,
+            _ => Ok(None),
+        }
     }
 
     /// The settlement of `exact` by a transaction that is not ours; `None` where there is none.
@@ -297,9 +308,7 @@ impl ClaimSettler {
         revert: &Revert,
         now_ms: u64,
     ) -> Result<ClaimStep, Stopped> {
-        if *revert == Revert::NonceUsed
-            && let Some(paid) = self.paid_by_others(claim, now_ms).await?
-        {
+        if let Some(paid) = self.used_by_others(claim, revert, now_ms).await? {
             return Ok(paid);
         }
         let reason = revert.code(plan.method());
