@@ -1,13 +1,16 @@
 //! Debts of wallets, which their accounts pay as soon as they can.
 
 use bardo_ledger::claims::{ClaimBook, ClaimQuery, ClaimRecord, ClaimStep, DebtEnd, StepBy};
-use bardo_ledger::{End, Ledger, Settle, StoreError};
+use bardo_ledger::{End, Ledger, LedgerRefusal, Reserve, Settle, StoreError};
 use bardo_types::clock::{Clock as _, SystemClock};
 
 use super::charges;
 
 /// Debts that are read at a time.
 const AT_ONCE: u32 = 100;
+
+/// How long money is held for a debt, if the process ends before it is charged.
+const HELD_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// Pays open debts from the balances of their accounts, each whole or not at all.
 ///
@@ -40,11 +43,21 @@ async fn pay_one(
     claim: &ClaimRecord,
 ) -> Result<(), StoreError> {
     let debt = claim.debt();
-    let balance = ledger.balance(&claim.account).await?.unwrap_or_default();
-    if balance.available < debt {
-        return Ok(());
-    }
     let now_ms = SystemClock.now_ms();
+    let hold = Reserve {
+        request: claim.request.clone(),
+        account: claim.account.clone(),
+        key: None,
+        amount: debt,
+        caps: Vec::new(),
+        expires_at_ms: now_ms.saturating_add(HELD_MS),
+        now_ms,
+    };
+    match ledger.reserve(hold).await? {
+        // A process that ended before the debt did has held the money, or charged it.
+        Ok(_) | Err(LedgerRefusal::Duplicate(_)) => {}
+        Err(_) => return Ok(()),
+    }
     let command = Settle {
         account: claim.account.clone(),
         request: claim.request.clone(),
@@ -54,7 +67,7 @@ async fn pay_one(
     };
     let settled = ledger.settle(command).await?;
     if settled.shortfall.get() > 0 {
-        tracing::warn!(id = %claim.request, "a debt was paid in part, as its account was spent from at once");
+        tracing::warn!(id = %claim.request, "a debt was paid in part: its hold had expired, and its account was spent from");
     }
     let end = ClaimStep::EndDebt(DebtEnd::Paid {
         reference: claim.request.as_str().to_owned(),
@@ -70,3 +83,6 @@ async fn pay_one(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
