@@ -10,6 +10,7 @@ installs everything else by pinned version under `target/clients/`.
 
 import argparse
 import concurrent.futures
+import functools
 import json
 import pathlib
 import re
@@ -22,6 +23,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from harness import browser, buying, clients, evidence, install, money, openapi, paying, prometheus, proxy_sales, report, routing, sales, services, telemetry  # noqa: E402
+
+
+# What takes longest begins first, so that the rest is done beside it.
+FIRST_INSTALLED = ("x402-rust", "aider", "browser")
+FIRST_RUN = ("browser", "aider", "py-current", "py-previous")
+# Most of an installation is waiting for a registry.
+INSTALLERS = 4
 
 
 def options() -> argparse.Namespace:
@@ -42,6 +50,11 @@ def chosen(stage: str) -> list:
     suites = [clients, money, paying, sales, proxy_sales, buying, routing, browser, openapi, prometheus, telemetry]
     every = [client for suite in suites for client in suite.CLIENTS]
     return [client for client in every if stage in ("all", client.stage)]
+
+
+def begun_first(names: tuple, of: list) -> list:
+    """These clients before the others, in the order of the names."""
+    return sorted(of, key=lambda client: names.index(client.name) if client.name in names else len(names))
 
 
 def run_client(client, world, pattern, scratch: pathlib.Path) -> list:
@@ -80,14 +93,16 @@ def add_evidence(results: list, world, sandbox: str) -> None:
 def run_all(settings, scratch: pathlib.Path) -> list:
     pattern = re.compile(settings.only) if settings.only else None
     wanted = chosen(settings.stage)
-    with concurrent.futures.ThreadPoolExecutor(max(1, settings.jobs)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(INSTALLERS) as pool:
         # Installing fails the run as a whole: without a client there is nothing to say about it.
-        for _done in pool.map(lambda client: client.install(), wanted):
+        for _done in pool.map(lambda client: client.install(), begun_first(FIRST_INSTALLED, wanted)):
             pass
-        if settings.install_only:
-            return []
+    if settings.install_only:
+        return []
+    with concurrent.futures.ThreadPoolExecutor(max(1, settings.jobs)) as pool:
         with services.world(settings.gateway.resolve(), settings.direct, scratch) as (world, servers):
-            batches = pool.map(lambda client: run_client(client, world, pattern, scratch), wanted)
+            run = functools.partial(run_client, world=world, pattern=pattern, scratch=scratch)
+            batches = pool.map(run, begun_first(FIRST_RUN, wanted))
             results = [result for batch in batches for result in batch]
             add_evidence(results, world, world.sandbox)
             for server in servers:

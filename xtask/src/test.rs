@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every check a change must pass, in one command.
 
 mod failures;
+mod installing;
 
 use std::{
     io,
@@ -11,10 +12,14 @@ use std::{
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
+use self::installing::Installing;
 use crate::{
     licenses, servers, tidy,
     workspace::{Profile, Workspace, answers},
 };
+
+/// The program that runs the clients.
+const CLIENTS: &str = "tests/clients/run.py";
 
 /// Options of `cargo xtask test`.
 #[derive(clap::Args)]
@@ -43,7 +48,7 @@ enum Stage {
     Deny,
     /// `cargo doc`, warnings are errors
     Doc,
-    /// `cargo build --release` of the gateway
+    /// `cargo build --release` of the programs
     Build,
     /// The files below `deploy/`: schemas, linters, and the options of the built gateway
     Deploy,
@@ -74,7 +79,10 @@ impl Args {
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let workspace = Workspace::find()?;
     let mut finished = Vec::new();
-    for stage in args.stages() {
+    let stages = args.stages();
+    let in_background = stages.len() > 1 && stages.contains(&Stage::Clients);
+    let _installing = in_background.then(|| Installing::begin(&workspace));
+    for stage in stages {
         println!("==> {}", stage.name());
         let started = Instant::now();
         let outcome = stage
@@ -153,15 +161,11 @@ impl Stage {
                 "--document-private-items",
             ])),
             Self::Build => {
-                workspace.build(Profile::Release, "bardo-gateway")?;
+                programs(workspace)?;
                 Ok(Outcome::Passed)
             }
             Self::Deploy => with_gateway(workspace, "tests/deploy/run.py", &[]),
-            Self::Clients => {
-                // Agents pay behind it; it lies beside the gateway.
-                workspace.build(Profile::Release, "bardo-inference")?;
-                with_gateway(workspace, "tests/clients/run.py", &["--stage", "all"])
-            }
+            Self::Clients => with_gateway(workspace, CLIENTS, &["--stage", "all"]),
         }
     }
 }
@@ -234,6 +238,12 @@ fn deny(workspace: &Workspace) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+/// Builds the gateway, and the proxy that agents pay behind: in one call, as cargo compiles half of
+/// the dependencies again for a program that needs fewer of their features.
+fn programs(workspace: &Workspace) -> Result<()> {
+    workspace.build(Profile::Release, &["bardo-gateway", "bardo-inference"])
+}
+
 /// Builds the gateway and has a Python program check it. The program installs what it needs itself,
 /// so here it only has to exist.
 fn with_gateway(workspace: &Workspace, runner: &str, arguments: &[&str]) -> Result<Outcome> {
@@ -242,11 +252,8 @@ fn with_gateway(workspace: &Workspace, runner: &str, arguments: &[&str]) -> Resu
             "{runner} is missing, so nothing was tried"
         )));
     }
-    workspace.build(Profile::Release, "bardo-gateway")?;
-    let Some(python) = ["python3", "python"]
-        .into_iter()
-        .find(|name| answers(Command::new(name).arg("--version")))
-    else {
+    programs(workspace)?;
+    let Some(python) = python() else {
         return Ok(Outcome::Failed("Python 3 is not installed".into()));
     };
     check(
@@ -258,6 +265,12 @@ fn with_gateway(workspace: &Workspace, runner: &str, arguments: &[&str]) -> Resu
             .arg(workspace.binary(Profile::Release, "bardo-gateway"))
             .args(arguments),
     )
+}
+
+fn python() -> Option<&'static str> {
+    ["python3", "python"]
+        .into_iter()
+        .find(|name| answers(Command::new(name).arg("--version")))
 }
 
 #[cfg(test)]

@@ -95,17 +95,19 @@ impl Workspace {
         command
     }
 
-    /// Builds one package in this profile and shows cargo's own progress.
-    pub(crate) fn build(&self, profile: Profile, package: &str) -> Result<()> {
-        let status = self
-            .cargo()
-            .args(["build", "--profile", profile.name(), "--package", package])
-            .status()
-            .context("start cargo build")?;
+    /// Builds these packages in one call in this profile and shows cargo's own progress.
+    pub(crate) fn build(&self, profile: Profile, packages: &[&str]) -> Result<()> {
+        let mut command = self.cargo();
+        command.args(["build", "--profile", profile.name()]);
+        for package in packages {
+            command.args(["--package", package]);
+        }
+        let status = command.status().context("start cargo build")?;
         if !status.success() {
             bail!(
-                "cargo build --profile {} -p {package} failed",
-                profile.name()
+                "cargo build --profile {} of {} failed",
+                profile.name(),
+                packages.join(", ")
             );
         }
         Ok(())
@@ -123,7 +125,7 @@ impl Workspace {
                 bail!("deploy/build.sh failed");
             }
         } else {
-            self.build(Profile::Dist, "bardo-gateway")?;
+            self.build(Profile::Dist, &["bardo-gateway"])?;
         }
         Ok(self.binary(Profile::Dist, "bardo-gateway"))
     }
@@ -135,7 +137,7 @@ impl Workspace {
         if !cfg!(debug_assertions) {
             return Ok(None);
         }
-        self.build(Profile::Dist, "xtask")?;
+        self.build(Profile::Dist, &["xtask"])?;
         let status = Command::new(self.binary(Profile::Dist, "xtask"))
             .args(env::args_os().skip(1))
             .env("CARGO_TARGET_DIR", &self.target)
