@@ -3,7 +3,10 @@
 use std::process::{Child, Command, Stdio};
 
 use super::{CLIENTS, python};
-use crate::workspace::{Profile, Workspace};
+use crate::{
+    servers,
+    workspace::{Profile, Workspace},
+};
 
 /// An installation in the background. Dropped, it waits for the end.
 ///
@@ -13,7 +16,8 @@ pub(super) struct Installing(Option<Child>);
 impl Installing {
     /// Begins. Compilers and tests come first: it gets the time that they leave.
     pub(super) fn begin(workspace: &Workspace) -> Self {
-        let Some(python) = python() else {
+        // Some clients check at once that the servers are there.
+        let (Some(python), Ok(servers)) = (python(), servers::variables(workspace)) else {
             return Self(None);
         };
         let mut command = if cfg!(unix) {
@@ -25,6 +29,7 @@ impl Installing {
         };
         let child = command
             .current_dir(workspace.root())
+            .envs(servers)
             .args([CLIENTS, "--stage", "all", "--install-only", "--gateway"])
             .arg(workspace.binary(Profile::Release, "bardo-gateway"))
             .stdin(Stdio::null())
