@@ -47,6 +47,13 @@ def kill_group(child: subprocess.Popen) -> None:
         os.killpg(child.pid, signal.SIGKILL)
 
 
+def keep_niceness(pid: int) -> None:
+    """Linux gives each session a share of the processor, whatever the niceness of its programs."""
+    if niceness := os.nice(0):
+        with contextlib.suppress(OSError):
+            pathlib.Path(f"/proc/{pid}/autogroup").write_text(str(niceness))
+
+
 def run(argv, *, timeout: float, cwd=None, env=None, stdin: str = "") -> Finished:
     """Runs a command to its end or to its time limit, whichever is first."""
     started = time.monotonic()
@@ -59,6 +66,7 @@ def run(argv, *, timeout: float, cwd=None, env=None, stdin: str = "") -> Finishe
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
+    keep_niceness(child.pid)
     try:
         stdout, stderr = child.communicate(stdin.encode(), timeout=timeout)
         late = False
