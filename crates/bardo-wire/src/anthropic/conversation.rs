@@ -15,7 +15,7 @@ use super::media;
 use crate::json::{Array, Object};
 
 pub(super) use build::build;
-pub(super) use marks::ephemeral;
+pub(super) use marks::sent_mark;
 
 /// System prompt and turns, ready to be written.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use bardo_types::chat::{ChatRequest, Tool, ToolChoice};
 use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Dialect};
 
-use super::conversation::ephemeral;
+use super::conversation::sent_mark;
 use super::schema;
 use crate::json::{Array, Object};
 use crate::kit::namespaces;
@@ -72,13 +72,7 @@ pub(super) fn definitions<'a>(
                     description: description.as_deref(),
                     schema: schema::for_tool(schema.as_ref()),
                     strict: is_strict && caps.structured_output,
-                    cache: cache.as_ref().map(|mark| {
-                        if own {
-                            Cow::Borrowed(&mark.0)
-                        } else {
-                            Cow::Owned(ephemeral())
-                        }
-                    }),
+                    cache: cache.as_ref().map(|mark| sent_mark(request.dialect, mark)),
                     extra: if own { extra } else { &[] },
                 });
             }

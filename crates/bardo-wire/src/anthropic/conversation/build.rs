@@ -10,14 +10,13 @@ use bardo_types::chat::{
 use bardo_types::json::RawJson;
 use bardo_types::model::{Capabilities, Dialect};
 
-use super::marks::ephemeral;
+use super::marks::sent_mark;
 use super::{BlockBody, Conversation, Sent, Turn, answers, is_object};
 use crate::anthropic::call_ids::CallIds;
 use crate::anthropic::citation;
 use crate::anthropic::media::{self, PartPlace};
 use crate::codec::BadRequest;
 use crate::envelope;
-use crate::json::Members;
 use crate::kit::effort;
 use crate::kit::tool_names::ToolNames;
 
@@ -269,18 +268,7 @@ impl<'a> ConversationBuilder<'a, '_> {
     }
 
     fn mark(&self, cache: Option<&'a CacheMark>) -> Option<Cow<'a, RawJson>> {
-        let CacheMark(raw) = cache?;
-        let is_ours = self.request.dialect == Dialect::Anthropic
-            || raw.read::<Members<'_>>().is_ok_and(|members| {
-                members
-                    .get("type")
-                    .is_some_and(|kind| kind.get() == "\"ephemeral\"")
-            });
-        Some(if is_ours {
-            Cow::Borrowed(raw)
-        } else {
-            Cow::Owned(ephemeral())
-        })
+        cache.map(|mark| sent_mark(self.request.dialect, mark))
     }
 
     /// A text block, unless there is nothing in it.

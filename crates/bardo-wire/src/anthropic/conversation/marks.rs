@@ -3,18 +3,31 @@
 use std::borrow::Cow;
 
 use bardo_types::Losses;
-use bardo_types::chat::{CacheTtl, DocumentSource, IMAGE_BYTES, MarkPlan, Role, tokens_of_bytes};
+use bardo_types::chat::{
+    CacheMark, CacheTtl, DocumentSource, IMAGE_BYTES, MarkPlan, Role, tokens_of_bytes,
+};
 use bardo_types::json::RawJson;
-use bardo_types::model::Capabilities;
+use bardo_types::model::{Capabilities, Dialect};
 
 use super::{BlockBody, Conversation, Sent};
+use crate::json::Members;
 
 /// Most marks a request may have.
 const MARKS_MAX: usize = 4;
 
-/// The usual mark.
-pub(in crate::anthropic) fn ephemeral() -> RawJson {
-    CacheTtl::FiveMinutes.mark()
+/// A caller's mark as it is sent: whole where it is one of this API, with its lifetime; else the
+/// usual one.
+pub(in crate::anthropic) fn sent_mark(from: Dialect, mark: &CacheMark) -> Cow<'_, RawJson> {
+    let CacheMark(raw) = mark;
+    let is_ours = from == Dialect::Anthropic
+        || raw.read::<Members<'_>>().is_ok_and(|members| {
+            let kind = members.get("type");
+            kind.is_some_and(|kind| kind.get() == "\"ephemeral\"")
+        });
+    match is_ours {
+        true => Cow::Borrowed(raw),
+        false => Cow::Owned(CacheTtl::FiveMinutes.mark()),
+    }
 }
 
 impl Conversation<'_> {
@@ -58,20 +71,20 @@ impl Conversation<'_> {
     }
 
     /// Takes out the oldest marks of the turns until, with `others`, no more are left than the
-    /// API takes.
-    pub(in crate::anthropic) fn limit_marks(&mut self, others: usize, lost: &mut Losses) {
+    /// API takes. Answers how many are too many without any of them.
+    pub(in crate::anthropic) fn limit_marks(&mut self, others: usize, lost: &mut Losses) -> usize {
         let mut excess = (self.marks() + others).saturating_sub(MARKS_MAX);
-        if excess == 0 {
-            return;
+        if excess > 0 {
+            lost.lose("cache_control", "a request can have at most 4 cache marks");
         }
-        lost.lose("cache_control", "a request can have at most 4 cache marks");
         let turns = self.turns.iter_mut().flat_map(|turn| &mut turn.blocks);
         for block in turns.chain(&mut self.system) {
             if excess == 0 {
-                return;
+                break;
             }
             excess = unmark(block, excess);
         }
+        excess
     }
 }
 

@@ -213,7 +213,12 @@ fn cache_marks(
             *cache = Some(Cow::Owned(mark));
         }
     } else {
-        talk.limit_marks(of_tools + automatic, lost);
+        let excess = talk.limit_marks(of_tools + automatic, lost);
+        // The last one covers those before it.
+        let marks = tools.iter_mut().filter_map(SentTool::cache);
+        for mark in marks.filter(|mark| mark.is_some()).take(excess) {
+            *mark = None;
+        }
     }
     if request.cache.options.is_some() {
         lost.lose(

@@ -231,6 +231,39 @@ fn no_more_marks_than_the_api_takes() {
 }
 
 #[test]
+fn marks_of_tools_keep_their_lifetime_and_are_four_at_most() {
+    use bardo_types::chat::{CacheMark, Tool};
+    let sent = |marks: &[&str]| {
+        let mut request = hello();
+        request.dialect = Dialect::Chat;
+        let tool = |(number, mark): (usize, &&str)| Tool::Function {
+            name: format!("look{number}"),
+            description: None,
+            schema: None,
+            strict: None,
+            cache: Some(CacheMark(RawJson::parse(*mark).unwrap())),
+            extra: Vec::new(),
+        };
+        request.tools = marks.iter().enumerate().map(tool).collect();
+        let encoded = encode_request(&request, &target(newest())).unwrap();
+        let tools = body(&encoded)["tools"].as_array().unwrap().clone();
+        let of = |tool: &Value| tool.get("cache_control").cloned();
+        let marks: Vec<_> = tools.iter().map(of).collect();
+        (marks, features(&encoded))
+    };
+    let hour = r#"{"type":"ephemeral","ttl":"1h"}"#;
+    let (marks, lost) = sent(&[hour, r#"{"type":"persistent"}"#]);
+    let usual = json!({"type": "ephemeral"});
+    let whole = json!({"type": "ephemeral", "ttl": "1h"});
+    assert_eq!(marks, [Some(whole.clone()), Some(usual)]);
+    assert!(lost.is_empty(), "{lost:?}");
+    let (marks, lost) = sent(&[hour; 6]);
+    let kept = vec![Some(whole); 4];
+    assert_eq!(marks, [vec![None; 2], kept].concat());
+    assert_eq!(lost, ["cache_control"]);
+}
+
+#[test]
 fn marks_follow_the_plan_and_are_four_at_most() {
     let say = |role, text: &str| Message::new(role, vec![Text::new(text).into()]);
     let mut request = hello();
