@@ -21,7 +21,7 @@ use crate::entitle;
 use crate::key_headers;
 use crate::memory::Memory;
 use crate::received::{Payer, Task};
-use crate::routing::asked_class;
+use crate::routing::wished_class;
 
 /// The place of a request in the cache.
 ///
@@ -35,7 +35,7 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
     let request = body.request(memory).map_err(|_| CacheSkip::Unreadable)?;
     let silent = RouteHints::default();
     let hints = call.hints().route.as_deref().unwrap_or(&silent);
-    let class = asked_class(Some(hints)).max(hints.remembered_class.unwrap_or_default());
+    let class = wished_class(call.snapshot(), hints);
     let setup = Setup::of(call, hints, &request);
     may_use(&CacheCandidate {
         request: &request,

@@ -436,6 +436,17 @@ pub(crate) fn asked_class(hints: Option<&RouteHints>) -> SecurityClass {
     all.chain(hints.security_class).max().unwrap_or_default()
 }
 
+/// The protection that a request should have: by its caller, its subsystem, the owner's profile of
+/// that, and what it goes on with. Where a floor yields, the request gets less.
+pub(crate) fn wished_class(snapshot: &Snapshot, hints: &RouteHints) -> SecurityClass {
+    let part = hints.subsystem.as_deref();
+    let floor = part.map(|part| snapshot.router.floor(part));
+    let sealed = wants_seal(snapshot, hints).then_some(SecurityClass::Tee);
+    let others = [floor, sealed, hints.remembered_class];
+    let others = others.into_iter().flatten().max();
+    asked_class(Some(hints)).max(others.unwrap_or_default())
+}
+
 fn refused(question: &Question<'_>, refusal: Refusal) -> EngineError {
     let model = question.model;
     if matches!(refusal.kind, RefusalKind::Privacy | RefusalKind::NotAllowed)

@@ -58,6 +58,17 @@ pub(crate) enum ModelTarget<'a> {
     Family(&'a str),
 }
 
+/// The protection that the owner, or else the table, demands for a part of an agent.
+pub(crate) fn floor(
+    policy: &Policy,
+    part: Option<&str>,
+    subsystem: Option<&Subsystem>,
+) -> SecurityClass {
+    of_part(&policy.floors, part, subsystem)
+        .copied()
+        .unwrap_or_else(|| subsystem.map_or_else(Default::default, |row| row.floor))
+}
+
 /// Requirements of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Requirements {
@@ -208,10 +219,7 @@ impl Requirements {
             .max(hints.remembered_class.unwrap_or_default());
         // Where nothing is remembered, no class is like it.
         self.remembered = hints.remembered_class.unwrap_or_default();
-        let subsystem = self.subsystem.as_deref();
-        let floor = of_part(&policy.floors, self.part.as_deref(), subsystem)
-            .copied()
-            .unwrap_or_else(|| subsystem.map_or_else(Default::default, |row| row.floor));
+        let floor = floor(policy, self.part.as_deref(), self.subsystem.as_deref());
         let is_out_of_reach = best < floor && !policy.privacy_strict;
         let yields = floor == SecurityClass::Private
             && (self.accepts_degraded || is_out_of_reach && hints.accept_degraded.is_none());

@@ -90,6 +90,15 @@ impl Router {
         near::nearest(&requirements::plain_name(name), names, SLIP)
     }
 
+    /// The protection that the owner, or else the table, demands for a part of an agent, by any of
+    /// its names. A request may get less where such a floor yields.
+    #[must_use]
+    pub fn floor(&self, part: &str) -> SecurityClass {
+        let row = self.subsystem(part).map(|row| &**row);
+        let name = row.map_or_else(|| requirements::plain_name(part), |row| row.name.clone());
+        requirements::floor(&self.policy, Some(&name), row)
+    }
+
     /// Whether an agent earns so little that its calls do without thinking; never for parts that
     /// are protected.
     #[must_use]

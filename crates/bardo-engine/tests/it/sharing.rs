@@ -11,7 +11,7 @@ use bardo_types::money::MicroUsd;
 use bardo_types::receipt::Receipt;
 use serde_json::{Value, json};
 
-use crate::caching::{asking, purse, said};
+use crate::caching::{asking, purse, said, words};
 use crate::purse::Purse;
 use crate::world::{read, script};
 
@@ -277,5 +277,25 @@ async fn a_request_is_not_cut_by_the_cap_of_another_key() {
         assert!(capped.is_ok_and(|said| !said.contains(&text)));
         drop(same);
         purse.settled().await;
+    }
+}
+
+#[tokio::test]
+async fn a_subsystem_whose_floor_is_private_has_no_part_in_the_cache() {
+    let purse = purse().await;
+    for (subsystem, second) in [
+        ("context", "hash"),
+        ("daimon", "bypass"),
+        ("mind-wandering", "bypass"),
+    ] {
+        let mut body = asking(Dialect::Chat, "gemini-3-flash", &words(subsystem), false);
+        // No backend keeps to the floor, so it yields.
+        body["bardo"] = json!({
+            "cache": "default", "subsystem": subsystem, "accept_degraded": true,
+        });
+        body["temperature"] = json!(0);
+        purse.ask(Dialect::Chat, &body).await.expect(subsystem);
+        let again = purse.ask(Dialect::Chat, &body).await.expect(subsystem);
+        assert_eq!(again.head.cache, second, "{subsystem}");
     }
 }
