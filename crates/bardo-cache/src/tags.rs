@@ -81,12 +81,18 @@ impl Tags {
 impl CacheTag {
     /// The tags of entries that a flush of this one removes, in their spelling.
     pub(crate) fn found_by(&self) -> Vec<Self> {
-        let any = match self {
-            Self::Token(_) => Some(Self::Token(ANY.into())),
-            Self::Pool(_) => Some(Self::Pool(ANY.into())),
-            Self::Domain(_) | Self::Playbook(_) => None,
-        };
-        std::iter::once(self.normal()).chain(any).collect()
+        match self {
+            Self::Token(name) => {
+                let words = ticker_words(name).map(Self::token);
+                words.chain([Self::Token(ANY.into())]).collect()
+            }
+            Self::Pool(_) => vec![self.normal(), Self::Pool(ANY.into())],
+            Self::Domain(_) | Self::Playbook(_) => vec![self.normal()],
+        }
+    }
+
+    fn token(word: &str) -> Self {
+        Self::Token(word.to_ascii_uppercase().into())
     }
 
     /// The tag in the spelling that entries carry: tokens in upper case and without `$`, the rest in
@@ -95,10 +101,7 @@ impl CacheTag {
     pub fn normal(&self) -> Self {
         match self {
             Self::Domain(name) => Self::Domain(name.to_ascii_lowercase().into()),
-            Self::Token(name) => {
-                let name = name.trim_start_matches('$');
-                Self::Token(name.to_ascii_uppercase().into())
-            }
+            Self::Token(name) => Self::token(name.trim_start_matches('$')),
             Self::Pool(name) => Self::Pool(name.to_ascii_lowercase().into()),
             Self::Playbook(name) => Self::Playbook(name.to_ascii_lowercase().into()),
         }
@@ -255,6 +258,19 @@ const KNOWN_LETTERS: [u64; WELL_KNOWN.len()] = {
 };
 const TICKER_LENGTHS: std::ops::RangeInclusive<usize> = 2..=12;
 
+/// The words of a token's name that prompts with that name carry as tags: `USDC` of `USDC.e`.
+fn ticker_words(name: &str) -> impl Iterator<Item = &str> {
+    name.split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| TICKER_LENGTHS.contains(&word.len()))
+}
+
+/// Whether a name can be that of a token: it has a word of 2 to 12 letters and digits. No prompt
+/// carries a tag for any other.
+#[must_use]
+pub fn is_token_name(name: &str) -> bool {
+    ticker_words(name).next().is_some()
+}
+
 fn ticker(word: &str) -> Option<&str> {
     let marks = word.bytes().take_while(|byte| *byte == b'$').count();
     let name = &word.as_bytes()[marks..];
@@ -293,6 +309,25 @@ mod tests {
         let parts = vec![Part::Text(Text::new(text))];
         request.messages.push(Message::new(role, parts));
         Tags::of(&request, Some("DeFi"), &["tick 1".into(), "2".into()])
+    }
+
+    #[test]
+    fn a_token_is_found_by_the_words_that_prompts_carry() {
+        for (name, prompt) in [
+            ("USDC.e", "the price of USDC.e"),
+            ("PT-sUSDE", "Is PT-sUSDE liquid?"),
+            ("usd₮0", "swap USD₮0"),
+            ("$pepe", "what about $PEPE"),
+        ] {
+            assert!(is_token_name(name));
+            let found = CacheTag::Token(name.into()).found_by();
+            let mut carried = tags(Role::User, prompt).each().collect::<Vec<_>>();
+            carried.retain(|tag| found.contains(tag));
+            assert!(!carried.is_empty(), "{name}");
+        }
+        for name in ["", "$", "a", "₮", "ABCDEFGHIJKLM"] {
+            assert!(!is_token_name(name), "{name}");
+        }
     }
 
     #[test]

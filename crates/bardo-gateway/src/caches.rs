@@ -9,7 +9,7 @@ use bardo_cache::scope::{Namespace, Scope};
 use bardo_cache::sealed::Sealer;
 use bardo_cache::second::{LevelLosses, Loss};
 use bardo_cache::store::{Flush, Stats};
-use bardo_cache::tags::CacheTag;
+use bardo_cache::tags::{CacheTag, is_address, is_token_name};
 use bardo_engine::{AnswerCache, Engine, FlushCause, Invalidated, bounded_name};
 use bardo_telemetry::CacheGauges;
 use bardo_types::ids::AccountId;
@@ -100,6 +100,19 @@ impl FlushOrder {
         let mut given = names.into_iter().flatten();
         if given.any(|name| name.trim().is_empty()) {
             return Err(BadFlush(concat!("a name is empty in one of ", narrow!())));
+        }
+        let is_wrong = |name: &Option<String>, is_right: fn(&str) -> bool| {
+            name.as_deref().is_some_and(|name| !is_right(name.trim()))
+        };
+        if is_wrong(&self.token, is_token_name) {
+            return Err(BadFlush(
+                "`token` is not a ticker of 2 to 12 letters and digits",
+            ));
+        }
+        if is_wrong(&self.pool, is_address) {
+            return Err(BadFlush(
+                "`pool` is not an address: 0x and 40 hexadecimal digits",
+            ));
         }
         let name = |name: &Option<String>| name.as_deref().map(str::trim).map(Into::into);
         let tags = [
@@ -357,7 +370,9 @@ mod tests {
             json!({}),
             json!({ "agent": "g" }),
             json!({ "account": "a", "all": true }),
-            json!({ "token": "ETH", "pool": "0x1" }),
+            json!({ "token": "ETH", "domain": "defi" }),
+            json!({ "token": "₮" }),
+            json!({ "pool": "0x1" }),
             json!({ "account": "" }),
             json!({ "domain": " " }),
         ] {

@@ -1,7 +1,7 @@
 //! Invalidation: an operator tells what has changed, and answers that depend on it are removed.
 
 use bardo_cache::store::Flush;
-use bardo_cache::tags::{CacheTag, is_address};
+use bardo_cache::tags::{CacheTag, is_address, is_token_name};
 use bardo_cache::ttl::MarketRegime;
 use bardo_engine::{Engine, FlushCause, Invalidated};
 use bardo_types::ids::AccountId;
@@ -74,6 +74,12 @@ impl InvalidateOrder {
                 if name == "addresses" && !is_address(one) {
                     return Err(format!(
                         "`{}` is not an address; write 0x and 40 hexadecimal digits",
+                        short(one)
+                    ));
+                }
+                if name == "tokens" && !is_token_name(one) {
+                    return Err(format!(
+                        "`{}` is not a token; write its ticker, of 2 to 12 letters and digits",
                         short(one)
                     ));
                 }
