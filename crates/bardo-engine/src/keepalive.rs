@@ -140,6 +140,7 @@ impl Engine {
                 ..prompt.marks
             }),
             affinity: prompt.affinity.clone(),
+            is_keepalive: true,
             stored: std::sync::OnceLock::new(),
         };
         Some(Leg {

@@ -81,6 +81,7 @@ impl Engine {
             marks,
             fixed,
             stored: OnceLock::new(),
+            is_keepalive: false,
             affinity: affinity.map(|(session, ttl)| {
                 let affinity = Affinity {
                     endpoint: endpoint.name.clone(),

@@ -120,6 +120,8 @@ pub(crate) struct LegCache {
     pub(crate) fixed: Option<MarkPlan>,
     /// The session, and what it will find at the backend after a success.
     pub(crate) affinity: Option<(PrefixId, Affinity)>,
+    /// Whether the call only keeps the prompt of the session in the cache.
+    pub(crate) is_keepalive: bool,
     /// The prefix of the request, and whether it was named as a stored one; set where the provider
     /// may store it, when it is sent.
     pub(crate) stored: OnceLock<(PrefixId, bool)>,
@@ -158,7 +160,9 @@ impl LegCache {
 
     /// The request is over. What a provider has read is warm there from the time it was asked.
     pub(crate) fn settled(&self, receipt: &Receipt, asked: Instant) {
-        if !matches!(receipt.outcome, Outcome::Finished | Outcome::Aborted) {
+        // Nobody knows what a backend has read that was left before its head.
+        let has_begun = receipt.timings.head.is_some();
+        if !matches!(receipt.outcome, Outcome::Finished | Outcome::Aborted) || !has_begun {
             return;
         }
         let now = self.caches.millis(asked);
@@ -171,16 +175,19 @@ impl LegCache {
             self.caches.stored.read_without(*id, usage.cache_read);
         }
         if let Some((session, affinity)) = &self.affinity {
-            self.caches
-                .affinity
-                .succeeded(*session, affinity.clone(), now);
+            let (session, affinity) = (*session, affinity.clone());
+            if self.is_keepalive {
+                self.caches.affinity.kept_warm(session, affinity, now);
+            } else {
+                self.caches.affinity.succeeded(session, affinity, now);
+            }
         }
     }
 
     /// The backend failed, so its session looks elsewhere.
     pub(crate) fn failed(&self) {
-        if let Some((session, _)) = &self.affinity {
-            self.caches.affinity.forget(*session);
+        if let Some((session, affinity)) = &self.affinity {
+            self.caches.affinity.forget(*session, &affinity.endpoint);
         }
     }
 }

@@ -203,11 +203,16 @@ impl Engine {
     pub(crate) fn prefix_lost(&self, id: PrefixId, stored: &StoredPrefix) {
         self.prompt_caches.stored.lost(id, stored);
         tell(&self.services, stored, "lost", (0, None, MicroUsd::ZERO));
+        // It may still be there: for another key, or for requests that it fits.
+        self.delete_prefixes(vec![stored.clone()]);
     }
 
     /// Deletes the stored prefixes that a flush means, without being waited for.
     pub(crate) fn drop_stored_prefixes(&self, flush: &Flush) {
-        let taken = self.prompt_caches.stored.take(flush);
+        self.delete_prefixes(self.prompt_caches.stored.take(flush));
+    }
+
+    fn delete_prefixes(&self, taken: Vec<StoredPrefix>) {
         if taken.is_empty() {
             return;
         }

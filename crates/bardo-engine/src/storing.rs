@@ -73,6 +73,8 @@ impl Engine {
             return self.attempt(call, shaped, left).await;
         };
         let asked = Instant::now();
+        // A flush while the provider answers means this prefix too.
+        let flushes = self.prompt_caches.stored.flush_count();
         let now = self.prompt_caches.millis(asked);
         let plain = shaped.body.clone();
         let used = self.prompt_caches.stored.usable(prefix.id, now);
@@ -99,15 +101,20 @@ impl Engine {
             if let Some(cache) = &shaped.leg.prompt_cache {
                 let _ = cache.stored.set((prefix.id, is_named));
             }
-            self.order_storage(call, &shaped.leg, prefix, now);
+            self.order_storage(call, &shaped.leg, prefix, (now, flushes));
         }
         answered
     }
 
     /// Starts what pays beside a request that was answered. Nothing waits for it.
-    fn order_storage(self: &Arc<Self>, call: &Call, leg: &Arc<Leg>, prefix: Prefix, now: Millis) {
+    fn order_storage(
+        self: &Arc<Self>,
+        call: &Call,
+        leg: &Arc<Leg>,
+        prefix: Prefix,
+        (now, flushes): (Millis, u64),
+    ) {
         let limits = &prefix.policy.limits;
-        let flushes = self.prompt_caches.stored.flush_count();
         let step = self
             .prompt_caches
             .stored

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bardo_cache::prefix::{
     Affinity, DueCall, KeepaliveTerms, Millis, PrefixId, WarmTable, Warming,
 };
-use bardo_types::chat::{ChatRequest, MarkPlan, Message, Role, Text, ToolChoice};
+use bardo_types::chat::{ChatRequest, MarkPlan, Message, OutputFormat, Role, Text, ToolChoice};
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::model::Price;
 use bardo_types::money::MicroUsd;
@@ -145,15 +145,20 @@ impl WarmPrompts {
 
 /// The keepalive request for a request as it was sent: the tools and the system prompt with one
 /// short turn and an answer of one token; `None` where they are too long to be kept in memory, and
-/// where the choice of tools leaves some out of what is sent.
+/// where the choice of tools leaves some out of what is sent. The form of the answer stays: providers
+/// keep a prompt with it.
 pub(crate) fn keepalive_request(sent: &ChatRequest) -> Option<ChatRequest> {
     if matches!(sent.tool_choice, Some(ToolChoice::Allowed { .. })) {
         return None;
     }
     let system = sent.leading_system();
     let tools = sent.tools.iter().map(bardo_types::chat::Tool::bytes);
+    let form = match &sent.output {
+        OutputFormat::JsonSchema { schema, .. } => schema.as_str().len(),
+        OutputFormat::Text | OutputFormat::JsonObject => 0,
+    };
     let bytes: usize = tools.chain(system.iter().map(Message::bytes)).sum();
-    if bytes > PROMPT_MAX {
+    if bytes.saturating_add(form) > PROMPT_MAX {
         return None;
     }
     let mut request = ChatRequest::new(sent.dialect, sent.model.clone());
@@ -161,6 +166,7 @@ pub(crate) fn keepalive_request(sent: &ChatRequest) -> Option<ChatRequest> {
     request.messages = system.to_vec();
     let turn = Message::new(Role::User, vec![Text::new(TURN.to_owned()).into()]);
     request.messages.push(turn);
+    request.output = sent.output.clone();
     request.max_output_tokens = Some(1);
     Some(request)
 }

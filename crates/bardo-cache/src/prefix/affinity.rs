@@ -46,16 +46,42 @@ impl AffinityTable {
 
     /// Remembers a successful answer. A session that goes on stays warm.
     pub fn succeeded(&self, session: PrefixId, affinity: Affinity, now: Millis) {
+        self.note(session, affinity, now, |_| true);
+    }
+
+    /// Remembers a keepalive call. It is no part of the session: one that goes on at another
+    /// endpoint stays there.
+    pub fn kept_warm(&self, session: PrefixId, affinity: Affinity, now: Millis) {
+        let endpoint = affinity.endpoint.clone();
+        self.note(session, affinity, now, |known| known.endpoint == endpoint);
+    }
+
+    fn note(
+        &self,
+        session: PrefixId,
+        affinity: Affinity,
+        now: Millis,
+        replaces: impl FnOnce(&Affinity) -> bool,
+    ) {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = table.get(&session).map_or(0, |(_, last)| *last);
+        let known = table.get(&session);
+        let last = known.map_or(0, |(_, last)| *last);
+        if known.is_some_and(|(known, _)| !replaces(known)) {
+            return;
+        }
         // An answer that ended late never makes a session older.
         table.put(session, (affinity, last.max(now)));
     }
 
-    /// Forgets a session, because its endpoint failed.
-    pub fn forget(&self, session: PrefixId) {
+    /// Forgets a session, because this endpoint failed. One that went on elsewhere stays.
+    pub fn forget(&self, session: PrefixId, endpoint: &str) {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        table.remove(&session);
+        if table
+            .get(&session)
+            .is_some_and(|(known, _)| known.endpoint == endpoint)
+        {
+            table.remove(&session);
+        }
     }
 
     /// The endpoint that is warm for a session with this very prefix; `None` where the prefix
@@ -108,8 +134,22 @@ mod tests {
         assert_eq!(table.warm(1, 9, 290_001), None);
         assert_eq!(table.warm(1, 8, 0), None);
         assert_eq!(table.warm(2, 9, 0), None);
-        table.forget(1);
+        table.forget(1, "a");
         assert_eq!(table.warm(1, 9, 0), None);
+    }
+
+    #[test]
+    fn calls_elsewhere_leave_a_session_where_it_is() {
+        let table = AffinityTable::new(8);
+        let endpoint = |now| table.warm(1, 9, now).unwrap().affinity.endpoint;
+        table.succeeded(1, at("a", 9), 0);
+        table.succeeded(1, at("b", 9), 1_000);
+        table.kept_warm(1, at("a", 9), 2_000);
+        assert_eq!(endpoint(2_000), "b");
+        table.forget(1, "a");
+        assert_eq!(endpoint(2_000), "b");
+        table.kept_warm(1, at("b", 9), 280_000);
+        assert_eq!(endpoint(570_000), "b");
     }
 
     #[test]

@@ -365,7 +365,8 @@ async fn a_refusal_that_does_not_name_the_prefix_is_tried_without_it_too() {
         day.call("agent", false, json!({})).await;
         let body = day.last_body().await;
         assert!(body.get("cachedContent").is_none() && body.get("tools").is_some());
-        assert_eq!(day.results(2).await, ["created", "lost"]);
+        assert_eq!(day.results(3).await, ["created", "lost", "deleted"]);
+        assert!(day.stored().await.is_empty(), "{status}");
     }
 }
 
