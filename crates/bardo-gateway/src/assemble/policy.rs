@@ -107,12 +107,6 @@ fn keepalive_notices(config: &Config) -> Vec<String> {
         return Vec::new();
     }
     let mut told = Vec::new();
-    if !caching.auto_cache_control {
-        told.push(format!(
-            "`{PLACE}.enabled` has no effect with `inference.caching.auto_cache_control: false`: keepalive \
-            needs the cache marks of the gateway"
-        ));
-    }
     if keepalive.prompt_calls_per_day > keepalive.calls_per_day {
         told.push(format!(
             "`{PLACE}.prompt_calls_per_day` is above `{PLACE}.calls_per_day`, which is the limit for all prompts \

@@ -39,6 +39,7 @@ impl StartOnly {
             ("cache.redis_key", cache.redis_key.clone()),
             ("cache.semantic.vectors", vectors(cache)),
             ("cache.semantic.model", debug(&cache.semantic.model)),
+            ("cache.semantic.warm", shown(cache.semantic.warm)),
             ("limits.instances", shown(limits.instances)),
             ("telemetry.enabled", shown(&written["telemetry"]["enabled"])),
             ("telemetry.otlp", shown(&written["telemetry"]["otlp"])),
@@ -124,6 +125,7 @@ mod tests {
             "server": { "admin_token": "two", "listen": "127.0.0.1:9999", "drain": "1s" },
             "store": { "keep_receipts": "1days" },
             "limits": { "requests_per_minute": 7, "instances": 2 },
+            "cache": { "semantic": { "warm": true, "deadline": "9ms" } },
         });
         assert_eq!(
             started.changed(&loaded(newer)),
@@ -131,6 +133,7 @@ mod tests {
                 "server.listen",
                 "server.admin_token",
                 "store.keep_receipts",
+                "cache.semantic.warm",
                 "limits.instances"
             ]
         );

@@ -296,11 +296,10 @@ fn a_check_tells_every_mistake_of_a_shared_cache_and_notes_settings_without_effe
     assert!(told.contains("a list of two numbers"), "{told}");
     let keepalive = json!({ "enabled": true, "prompt_calls_per_day": 1000, "calls_per_day": 10,
         "prompt_usd_per_day": 5, "usd_per_day": 1 });
-    let caching = json!({ "auto_cache_control": false, "keepalive": keepalive });
+    let caching = json!({ "keepalive": keepalive });
     let (code, told) = checked("inference", json!({ "caching": caching }));
     assert_eq!(code, 0, "{told}");
     for words in [
-        "keepalive.enabled` has no effect",
         "prompt_calls_per_day` is above",
         "prompt_usd_per_day` is above",
     ] {
