@@ -67,7 +67,7 @@ pub(crate) fn account_of_found(call: &Call, class: SecurityClass) -> Option<Box<
     let hints = call.hints().route.as_deref().unwrap_or(&silent);
     let named = hints.subsystem.as_deref();
     let row = named.and_then(|name| call.snapshot().router.subsystem(name));
-    let floor = row.map(|row| row.floor);
+    let floor = named.map(|name| call.snapshot().router.floor(name));
     Some(Box::new(Routing {
         subsystem: row.map(|row| row.name.as_str().into()),
         automatic: call.is_automatic(),

@@ -95,7 +95,10 @@ impl Router {
     #[must_use]
     pub fn floor(&self, part: &str) -> SecurityClass {
         let row = self.subsystem(part).map(|row| &**row);
-        let name = row.map_or_else(|| requirements::plain_name(part), |row| row.name.clone());
+        let name = row.map_or_else(
+            || Cow::Owned(requirements::plain_name(part)),
+            |row| Cow::Borrowed(row.name.as_str()),
+        );
         requirements::floor(&self.policy, Some(&name), row)
     }
 
