@@ -4,14 +4,12 @@
 use bardo_access::{CachePermission, KeyTier};
 use bardo_cache::key::{KeySource, Steering, key_of};
 use bardo_cache::policy::{CacheCandidate, Never, Wish, may_use};
-use bardo_cache::scope::{CacheCaller, Closed, Namespace, Scope};
 use bardo_cache::tags::Tags;
 use bardo_cache::ttl::AnswerKind;
 use bardo_profile::{Sources, wanted};
 use bardo_types::chat::{ChatRequest, ReasoningRequest};
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::Quality;
-use bardo_types::privacy::SecurityClass;
 
 use crate::answer_cache::CacheSkip;
 use crate::cache_policy::CachePolicy;
@@ -20,6 +18,7 @@ use crate::call::Call;
 use crate::entitle;
 use crate::key_headers;
 use crate::memory::Memory;
+use crate::partition::namespace_of;
 use crate::received::{Payer, Task};
 use crate::routing::wished_class;
 
@@ -83,31 +82,6 @@ pub(crate) fn slot_of(call: &Call, memory: &Memory) -> Result<CacheSlot, CacheSk
         flushes: 0,
         heard: None,
     })
-}
-
-/// The partition in which a caller shares answers to requests of a class.
-///
-/// # Errors
-/// Where it may share none.
-pub(crate) fn namespace_of(call: &Call, class: SecurityClass) -> Result<Namespace, Closed> {
-    let hints = call.hints().route.as_deref();
-    let agent = hints.and_then(|hints| hints.golem_id.as_deref());
-    let agent = agent.unwrap_or_default();
-    // Whoever spends by a delegation may learn nothing of what the account asks. An id has no slash.
-    let delegation = call.principal().delegation();
-    let delegate = delegation.map(|name| format!("{name}/{agent}"));
-    let caller = CacheCaller {
-        tenant: &call.principal().account,
-        agent: Some(agent),
-        clade: delegate.as_deref(),
-        shares_publicly: false,
-    };
-    let scope = match (class, &delegate) {
-        (_, Some(_)) => Scope::Clade,
-        (SecurityClass::Standard, None) => call.snapshot().cache.scope,
-        (_, None) => Scope::Agent,
-    };
-    caller.namespace(scope, class)
 }
 
 /// Demand of a request on the cache: its own hint, or else the scope of its key.

@@ -12,7 +12,7 @@ use bardo_ledger::{
     bill,
 };
 use bardo_types::model::{Price, Service};
-use bardo_types::money::{BasisPoints, MicroUsd};
+use bardo_types::money::{BasisPoints, MicroUsd, SignedMicroUsd};
 use bardo_types::phase::Phase;
 use bardo_types::receipt::{Amounts, Outcome, PaymentMode, Receipt};
 use bardo_types::usage::Usage;
@@ -267,6 +267,13 @@ impl RequestFunds {
                     }
                 }
             }
+        }
+        if receipt.is_for_a_cache() {
+            // No caller would have made it, and what it reads it reads to keep.
+            amounts.baseline = None;
+            amounts.cache_savings = amounts
+                .provider_cost
+                .map(|cost| SignedMicroUsd::difference(MicroUsd::ZERO, cost));
         }
         *builder.amounts_mut() = amounts;
     }

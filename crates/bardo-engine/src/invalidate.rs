@@ -14,11 +14,11 @@ use tokio::runtime::Handle;
 
 use crate::answer_cache::AnswerCache;
 use crate::cache_slot::CacheSlot;
-use crate::caching::namespace_of;
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::engine_future::EngineFuture;
 use crate::invalidations::FlushCause;
+use crate::partition::namespace_of;
 
 /// What an invalidation removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,6 +54,7 @@ impl Engine {
         self.cache.invalidations().note(flush, cause);
         let removed = self.cache.store().flush_by_tenant(flush);
         self.drop_stored_prefixes(flush);
+        self.warm_prompts.drop_flushed(flush);
         // An account that ordered it is told in any case.
         let named = flush
             .tenant()

@@ -77,14 +77,8 @@ impl Engine {
         });
         self.warm_prompts.ended(due, is_warm, cost, asked);
         self.services.sink.kept_warm(&KeepaliveCall {
-            account: &due.what.account,
-            agent: due
-                .what
-                .call
-                .hints()
-                .route
-                .as_deref()
-                .and_then(|hints| hints.golem_id.as_deref()),
+            account: &due.what.owner.account,
+            agent: due.what.owner.agent.as_deref(),
             backend: &due.what.endpoint,
             model: &due.what.model,
             result: match (&made, is_warm) {

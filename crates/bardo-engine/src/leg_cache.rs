@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::leg::{Leg, Settings};
+use crate::partition::prompt_owner;
 use crate::prompt_cache::{LegCache, PromptDigest, session_id};
 use crate::received::Task;
 use crate::routed::Routed;
@@ -179,7 +180,7 @@ impl Engine {
             model: leg.candidate.entry.id.clone(),
             marks: decision.plan(),
             affinity,
-            account: account.clone(),
+            owner: prompt_owner(call),
         })
     }
 }

@@ -185,8 +185,8 @@ pub(crate) fn tell(
     (ttl_s, cost, expected_saving): (u64, Option<MicroUsd>, MicroUsd),
 ) {
     services.sink.prefix_stored(&StoredPrefixCall {
-        account: &stored.account,
-        agent: stored.agent.as_deref(),
+        account: &stored.owner.account,
+        agent: stored.owner.agent.as_deref(),
         backend: &stored.endpoint.name,
         model: &stored.model,
         result,

@@ -7,14 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bardo_cache::prefix::{
     KeepaliveLimits, Millis, PrefixId, StorageCase, StorageStep, StoredTable,
 };
-use bardo_cache::scope::{Namespace, Scope};
 use bardo_cache::store::Flush;
-use bardo_cache::tags::CacheTag;
 use bardo_providers::Endpoint;
-use bardo_types::ids::AccountId;
 use bardo_types::money::MicroUsd;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
+
+use crate::prompt_owner::PromptOwner;
 
 /// Prefixes that are remembered.
 const PREFIXES: usize = 4_096;
@@ -28,12 +27,8 @@ pub(crate) struct StoredPrefix {
     pub(crate) name: Arc<str>,
     /// The backend that stores it.
     pub(crate) endpoint: Arc<Endpoint>,
-    /// Account whose prefix it is.
-    pub(crate) account: AccountId,
-    /// The agent whose prefix it is; `None` where it has no name.
-    pub(crate) agent: Option<Arc<str>>,
-    /// Partition of the stored answers to its prompts; `None` where its caller shares none.
-    pub(crate) namespace: Option<Namespace>,
+    /// Whose prefix it is.
+    pub(crate) owner: PromptOwner,
     /// Id of the model.
     pub(crate) model: Arc<str>,
     /// Tokens, as the provider counted them.
@@ -43,33 +38,6 @@ pub(crate) struct StoredPrefix {
 impl PartialEq for StoredPrefix {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.endpoint.name == other.endpoint.name
-    }
-}
-
-impl StoredPrefix {
-    /// Whether a flush means its prompt. What agents are told changes with their playbook and with
-    /// the regime, not with a token or a pool.
-    fn is_dropped_by(&self, flush: &Flush) -> bool {
-        let is_own = flush.tenant().is_none_or(|name| self.account == *name);
-        is_own
-            && match flush {
-                Flush::All | Flush::Tenant(_) | Flush::Market(_) => true,
-                Flush::Tag(_, tag) => matches!(tag, CacheTag::Playbook(_)),
-                Flush::Namespace(_, space)
-                | Flush::MarketIn(_, space)
-                | Flush::PlaybookIn(_, space, _) => self.is_in(space),
-            }
-    }
-
-    /// Whether its prompts belong to a partition: that of its answers, or its agent's. A delegation
-    /// has one of its own, whatever it calls its agent.
-    fn is_in(&self, space: &Namespace) -> bool {
-        let agent = self.agent.as_deref().unwrap_or_default();
-        let delegated = self
-            .namespace
-            .is_some_and(|own| own.scope() == Scope::Clade);
-        self.namespace.as_ref() == Some(space)
-            || !delegated && Namespace::agent(&self.account, agent) == *space
     }
 }
 
@@ -142,7 +110,7 @@ impl StoredPrefixes {
         let flushes = self.flushes();
         let since = usize::try_from(flushes.count - count).unwrap_or(usize::MAX);
         let mut last = flushes.last.iter().rev().take(since);
-        since > flushes.last.len() || last.any(|flush| stored.is_dropped_by(flush))
+        since > flushes.last.len() || last.any(|flush| stored.owner.is_dropped_by(flush))
     }
 
     /// Takes in a new stored prefix, whose creation began after `begun` flushes.
@@ -203,7 +171,7 @@ impl StoredPrefixes {
             flushes.last.pop_front();
         }
         drop(flushes);
-        self.table().take(|one| one.is_dropped_by(flush))
+        self.table().take(|one| one.owner.is_dropped_by(flush))
     }
 
     fn orders(&self) -> MutexGuard<'_, JoinSet<()>> {

@@ -14,7 +14,6 @@ use bardo_types::chat::{ChatRequest, Message, Role, Text};
 use bardo_types::ids::{AccountId, RequestId};
 use bardo_types::model::{Dialect, Price, Service};
 use bardo_types::money::MicroUsd;
-use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::STORED_PREFIX_ACCOUNT;
 use bardo_types::usage::Usage;
 use bardo_wire::json::scan;
@@ -26,13 +25,13 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use crate::cache_policy::StoredPrefixPolicy;
-use crate::caching::namespace_of;
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::leg::Leg;
 use crate::leg_cache::may_be_kept;
 use crate::lifecycle::Lifecycle;
+use crate::partition::prompt_owner;
 use crate::plan::{Plan, Planned};
 use crate::prompt_cache::texts_id;
 use crate::received::Task;
@@ -447,9 +446,7 @@ fn prefix_of(call: &Call, shaped: &Shaped) -> Option<Prefix> {
         stored: StoredPrefix {
             name: "".into(),
             endpoint: Arc::clone(&shaped.endpoint),
-            account: call.principal().account.clone(),
-            agent: agent.map(Arc::from),
-            namespace: namespace_of(call, SecurityClass::Standard).ok(),
+            owner: prompt_owner(call),
             model: entry.id.as_str().into(),
             tokens,
         },

@@ -7,13 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bardo_cache::prefix::{
     Affinity, DueCall, KeepaliveTerms, Millis, PrefixId, WarmTable, Warming,
 };
+use bardo_cache::store::Flush;
 use bardo_types::chat::{ChatRequest, MarkPlan, Message, OutputFormat, Role, Text, ToolChoice};
-use bardo_types::ids::{AccountId, RequestId};
+use bardo_types::ids::RequestId;
 use bardo_types::model::Price;
 use bardo_types::money::MicroUsd;
 
 use crate::cache_policy::KeepalivePolicy;
 use crate::call::Call;
+use crate::prompt_owner::PromptOwner;
 
 /// Prompts that are kept at the same time.
 const PROMPTS: usize = 256;
@@ -34,8 +36,8 @@ pub(crate) struct WarmPrompt {
     pub(crate) marks: MarkPlan,
     /// The session that stays with the backend.
     pub(crate) affinity: Option<(PrefixId, Affinity)>,
-    /// Account of the agent.
-    pub(crate) account: AccountId,
+    /// Whose prompt it is.
+    pub(crate) owner: PromptOwner,
 }
 
 /// The kept prompts of a process.
@@ -94,6 +96,12 @@ impl WarmPrompts {
     /// Keeps a prompt no longer.
     pub(crate) fn forget(&self, id: PrefixId) {
         self.table().forget(id);
+    }
+
+    /// Keeps the prompts no longer whose answers a flush removes.
+    pub(crate) fn drop_flushed(&self, flush: &Flush) {
+        self.table()
+            .forget_where(|prompt| prompt.owner.is_dropped_by(flush));
     }
 
     /// Takes the calls that are due; without a policy everything is forgotten.

@@ -8,10 +8,7 @@ use std::time::Duration;
 use bardo_types::error_code::ErrorCode;
 use bardo_types::fault::FaultClass;
 use bardo_types::model::Dialect;
-use bardo_types::receipt::{
-    Amounts, KEEPALIVE_ACCOUNT, Outcome, PaymentMode, ProviderPayment, Receipt,
-    STORED_PREFIX_ACCOUNT,
-};
+use bardo_types::receipt::{Amounts, Outcome, PaymentMode, ProviderPayment, Receipt};
 use bardo_types::usage::Usage;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -369,8 +366,7 @@ impl Metrics {
             if let Some(usage) = &receipt.usage {
                 series.count_tokens(usage);
                 // The share is that of agents' calls.
-                let account = receipt.account.as_str();
-                if ![KEEPALIVE_ACCOUNT, STORED_PREFIX_ACCOUNT].contains(&account) {
+                if !receipt.is_for_a_cache() {
                     self.prompt_caches.count(receipt.received_at_ms, usage);
                 }
             }

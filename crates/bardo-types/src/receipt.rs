@@ -180,7 +180,8 @@ pub struct Amounts {
     /// nobody published one.
     pub baseline: Option<MicroUsd>,
     /// Part of the provider's price that its prompt cache saved, below zero where the premium of
-    /// writes was higher; `None` where price or usage is unknown.
+    /// writes was higher; `None` where price or usage is unknown. A call that the gateway makes for
+    /// the cache alone has its cost here, below zero.
     pub cache_savings: Option<SignedMicroUsd>,
     /// The balance of the account after this request, where it is known.
     pub balance: Option<MicroUsd>,
@@ -398,6 +399,13 @@ impl Receipt {
     #[must_use]
     pub fn is_unpriced(&self) -> bool {
         self.usage.is_some() && self.cost().is_none()
+    }
+
+    /// Whether the gateway made the call itself, to keep a prompt in a provider's cache or to store
+    /// one there.
+    #[must_use]
+    pub fn is_for_a_cache(&self) -> bool {
+        [KEEPALIVE_ACCOUNT, STORED_PREFIX_ACCOUNT].contains(&self.account.as_str())
     }
 
     /// Amount that the provider bills; `None` where it counted tokens that have no price, or may

@@ -160,6 +160,11 @@ impl<T: Clone> WarmTable<T> {
         self.entries.remove(&id);
     }
 
+    /// Keeps the entries no longer that `is_meant` names.
+    pub fn forget_where(&mut self, is_meant: impl Fn(&T) -> bool) {
+        self.entries.retain(|_, entry| !is_meant(&entry.what));
+    }
+
     /// Keeps no entry any longer.
     pub fn clear(&mut self) {
         self.entries.clear();

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bardo_cache::prefix::KeepaliveLimits;
+use bardo_cache::store::Flush;
 use bardo_engine::{
-    Engine, EventSink, Hints, KeepaliveCall, KeepalivePolicy, Principal, Services, Task,
+    Engine, EventSink, FlushCause, Hints, KeepaliveCall, KeepalivePolicy, Principal, Services, Task,
 };
 use bardo_providers::transport::Transport;
 use bardo_sandbox::{Sandbox, SandboxConfig};
@@ -181,6 +182,10 @@ async fn a_heartbeat_each_72_minutes_is_read_from_the_cache_and_costs_less_all_i
         assert!(usage.fresh_input < 40 && usage.output <= 1, "{usage:?}");
         assert_eq!(call.mode, PaymentMode::Owner);
         assert_eq!(call.amounts.charge, MicroUsd::ZERO);
+        let saved = call.amounts.cache_savings.expect("a price");
+        let cost = call.amounts.provider_cost.expect("a price");
+        assert!(cost > MicroUsd::ZERO && saved.gain() == MicroUsd::ZERO && saved.loss() == cost);
+        assert_eq!(call.amounts.savings(), None, "no caller saved anything");
     }
     let told = kept.told.calls.lock().expect("no thread panics").clone();
     for ((account, result, tokens, paid), call) in told.iter().zip(&calls) {
@@ -219,6 +224,21 @@ async fn an_entry_that_the_provider_lost_is_given_up_and_told() {
     day.forward(60 * MINUTE);
     assert_eq!(day.engine.keep_warm().await, 0);
     assert_eq!(day.engine.prompts_kept(), 0);
+}
+
+#[tokio::test]
+async fn a_prompt_whose_answers_are_removed_gets_no_more_calls() {
+    let day = Day::start(Some(policy()));
+    day.beats(4).await;
+    day.call("Beat 4", json!({ "golem_id": "g" })).await;
+    let tenant = |name| Flush::Tenant(AccountId::parse(name).expect("an id"));
+    let flush = async |flush: Flush| {
+        day.engine.invalidate(&[flush], FlushCause::Account).await;
+        day.engine.prompts_kept()
+    };
+    assert_eq!(flush(tenant("another")).await, 1);
+    assert_eq!(flush(tenant("agent")).await, 0);
+    assert_eq!(day.pass(BEAT).await, 0);
 }
 
 #[tokio::test]

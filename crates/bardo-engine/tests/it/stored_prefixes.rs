@@ -261,6 +261,12 @@ async fn a_prefix_is_stored_once_for_fifty_calls_at_a_time_and_used_by_those_tha
     let created = tokens * CACHED.input.micro();
     let paid = orders[0].amounts.provider_cost.expect("a price");
     assert_eq!(told[0].cost, Some(paid));
+    let saved = orders[0].amounts.cache_savings.expect("a price");
+    assert_eq!(
+        saved.loss(),
+        paid,
+        "an order costs, and saves nothing itself"
+    );
     let hour = (tokens * HOUR).div_ceil(1_000_000);
     assert!(paid.get() > created / 1_000_000, "{paid:?}");
     assert!(paid.get() <= created.div_ceil(1_000_000) + hour, "{paid:?}");
