@@ -78,7 +78,56 @@ impl Tags {
     }
 }
 
+/// Why a name is not that of a tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadTag {
+    /// It has no word that a ticker can be.
+    #[error("is not a token; write its ticker, of 2 to 12 letters and digits")]
+    Token,
+    /// It is not an address of an EVM chain.
+    #[error("is not an address; write 0x and 40 hexadecimal digits")]
+    Address,
+    /// It is not a digest.
+    #[error(
+        "is not the digest of a playbook; write 32 hexadecimal digits, which `cache explain` shows"
+    )]
+    Playbook,
+}
+
 impl CacheTag {
+    /// A token by a name that a prompt can carry.
+    ///
+    /// # Errors
+    /// When no prompt carries a tag for such a name.
+    pub fn of_token(name: &str) -> Result<Self, BadTag> {
+        let is_right = ticker_words(name).next().is_some();
+        is_right
+            .then(|| Self::Token(name.into()))
+            .ok_or(BadTag::Token)
+    }
+
+    /// A pool or contract by its address: `0x` and 40 hexadecimal digits, in any case.
+    ///
+    /// # Errors
+    /// When it is not one. No other form is ever a tag.
+    pub fn of_pool(address: &str) -> Result<Self, BadTag> {
+        is_address(address)
+            .then(|| Self::Pool(address.into()))
+            .ok_or(BadTag::Address)
+    }
+
+    /// A playbook by its BLAKE3 digest, of which the first 32 hexadecimal digits count.
+    ///
+    /// # Errors
+    /// When it has fewer digits, more than 64, or other characters.
+    pub fn of_playbook(digest: &str) -> Result<Self, BadTag> {
+        let is_hex = digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match digest.get(..PLAYBOOK_DIGITS) {
+            Some(first) if is_hex && digest.len() <= 64 => Ok(Self::Playbook(first.into())),
+            _ => Err(BadTag::Playbook),
+        }
+    }
+
     /// The tags of entries that a flush of this one removes, in their spelling.
     pub(crate) fn found_by(&self) -> Vec<Self> {
         match self {
@@ -228,10 +277,7 @@ fn listed(names: BTreeSet<String>) -> Box<[Arc<str>]> {
 
 const ADDRESS_LENGTH: usize = 42;
 
-/// Whether a word is an address of an EVM chain: `0x` and 40 hexadecimal digits, in any case. No
-/// other form is ever a tag.
-#[must_use]
-pub fn is_address(word: &str) -> bool {
+fn is_address(word: &str) -> bool {
     let digits = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
     digits.is_some_and(|digits| {
         digits.len() == ADDRESS_LENGTH - 2 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -258,17 +304,11 @@ const KNOWN_LETTERS: [u64; WELL_KNOWN.len()] = {
 };
 const TICKER_LENGTHS: std::ops::RangeInclusive<usize> = 2..=12;
 
-/// The words of a token's name that prompts with that name carry as tags: `USDC` of `USDC.e`.
+/// The words of a token's name that prompts with that name carry as tags: `USDC` of `USDC.e`. No
+/// prompt carries a tag for a name without one.
 fn ticker_words(name: &str) -> impl Iterator<Item = &str> {
     name.split(|c: char| !c.is_ascii_alphanumeric())
         .filter(|word| TICKER_LENGTHS.contains(&word.len()))
-}
-
-/// Whether a name can be that of a token: it has a word of 2 to 12 letters and digits. No prompt
-/// carries a tag for any other.
-#[must_use]
-pub fn is_token_name(name: &str) -> bool {
-    ticker_words(name).next().is_some()
 }
 
 fn ticker(word: &str) -> Option<&str> {
@@ -287,6 +327,9 @@ fn ticker(word: &str) -> Option<&str> {
     (has_capitals() || is_marked() || is_known()).then(|| &word[marks..])
 }
 
+/// Hexadecimal digits of the digest of a playbook.
+const PLAYBOOK_DIGITS: usize = 32;
+
 /// The digest of a system text that carries a playbook.
 fn playbook(text: &str, ephemeral: &[String]) -> Option<Arc<str>> {
     if !text.contains("PLAYBOOK") {
@@ -294,7 +337,7 @@ fn playbook(text: &str, ephemeral: &[String]) -> Option<Arc<str>> {
     }
     let lasting = without_declared(text, ephemeral);
     let digest = blake3::hash(lasting.as_bytes()).to_hex();
-    Some(digest[..32].into())
+    Some(digest[..PLAYBOOK_DIGITS].into())
 }
 
 #[cfg(test)]
@@ -319,14 +362,13 @@ mod tests {
             ("usd₮0", "swap USD₮0"),
             ("$pepe", "what about $PEPE"),
         ] {
-            assert!(is_token_name(name));
-            let found = CacheTag::Token(name.into()).found_by();
+            let found = CacheTag::of_token(name).unwrap().found_by();
             let mut carried = tags(Role::User, prompt).each().collect::<Vec<_>>();
             carried.retain(|tag| found.contains(tag));
             assert!(!carried.is_empty(), "{name}");
         }
         for name in ["", "$", "a", "₮", "ABCDEFGHIJKLM"] {
-            assert!(!is_token_name(name), "{name}");
+            assert_eq!(CacheTag::of_token(name), Err(BadTag::Token), "{name}");
         }
     }
 
@@ -412,5 +454,12 @@ mod tests {
             None,
             "a user has no playbook"
         );
+        // An agent that knows its text knows the digest too.
+        let whole = blake3::hash(b"# PLAYBOOK\nbuy low").to_hex();
+        let named = CacheTag::of_playbook(&whole.to_ascii_uppercase()).unwrap();
+        assert!(one.each().any(|tag| named.found_by().contains(&tag)));
+        for wrong in ["", "zz", &whole[..31], &format!("{whole}0")] {
+            assert_eq!(CacheTag::of_playbook(wrong), Err(BadTag::Playbook));
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bardo_cache::policy::{Never, server_side_member};
 use bardo_cache::semantic::AuditReport;
+use bardo_cache::tags::Tags;
 use bardo_router::Router;
 use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::BadRequest;
@@ -37,6 +38,9 @@ pub struct ExplainedCache {
     /// The answer to the same question in other words; `None` where the hash layer has no part in
     /// the request.
     pub semantic: Option<ExplainedMeaning>,
+    /// What an answer depends on, so that a removal finds it; `None` where the hash layer has no
+    /// part in the request.
+    pub tags: Option<Tags>,
 }
 
 /// What the hash layer would do.
@@ -98,10 +102,12 @@ impl Engine {
                 return Ok(ExplainedCache {
                     hash,
                     semantic: None,
+                    tags: None,
                 });
             }
         };
         self.set_regime_of(&call, &mut slot);
+        let tags = Some(slot.tags.clone());
         if !slot.wish.serves() {
             return Ok(ExplainedCache {
                 hash: ExplainedHash {
@@ -112,6 +118,7 @@ impl Engine {
                     age: None,
                 },
                 semantic: Some(ExplainedMeaning::without(NO_CACHE)),
+                tags,
             });
         }
         // Another process may have stored it.
@@ -119,7 +126,11 @@ impl Engine {
         let _ = self.cache.find(&slot, tenant, now_ms).await;
         let hash = self.found_by_hash(&call, &slot);
         let semantic = Some(self.found_by_meaning(&call, &slot, class).await);
-        Ok(ExplainedCache { hash, semantic })
+        Ok(ExplainedCache {
+            hash,
+            semantic,
+            tags,
+        })
     }
 
     /// Refuses a request that nothing is ever stored for, as a real one is refused: its model is

@@ -9,7 +9,7 @@ use bardo_cache::scope::{Namespace, Scope};
 use bardo_cache::sealed::Sealer;
 use bardo_cache::second::{LevelLosses, Loss};
 use bardo_cache::store::{Flush, Stats};
-use bardo_cache::tags::{CacheTag, is_address, is_token_name};
+use bardo_cache::tags::{BadTag, CacheTag};
 use bardo_engine::{AnswerCache, Engine, FlushCause, Invalidated, bounded_name};
 use bardo_telemetry::CacheGauges;
 use bardo_types::ids::AccountId;
@@ -70,8 +70,14 @@ macro_rules! narrow {
 
 /// Why a flush was not carried out, in words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct BadFlush(&'static str);
+pub(crate) enum BadFlush {
+    /// The order as a whole is wrong.
+    #[error("{0}")]
+    Order(&'static str),
+    /// A member has a name that no answer can depend on.
+    #[error("`{0}` {1}")]
+    Name(&'static str, BadTag),
+}
 
 impl FlushOrder {
     /// The order of an account, which reaches its own entries alone.
@@ -89,7 +95,8 @@ impl FlushOrder {
     /// When it does not say what to remove, says it twice, or names an agent where answers have none.
     pub(crate) fn read(&self, scope: Scope) -> Result<Flush, BadFlush> {
         let account = self.account.as_deref().map(AccountId::parse).transpose();
-        let account = account.map_err(|_| BadFlush("`account` is not an id of an account"))?;
+        let account =
+            account.map_err(|_| BadFlush::Order("`account` is not an id of an account"))?;
         let names = [
             &self.agent,
             &self.domain,
@@ -99,30 +106,24 @@ impl FlushOrder {
         ];
         let mut given = names.into_iter().flatten();
         if given.any(|name| name.trim().is_empty()) {
-            return Err(BadFlush(concat!("a name is empty in one of ", narrow!())));
+            return Err(BadFlush::Order(concat!(
+                "a name is empty in one of ",
+                narrow!()
+            )));
         }
-        let is_wrong = |name: &Option<String>, is_right: fn(&str) -> bool| {
-            name.as_deref().is_some_and(|name| !is_right(name.trim()))
+        type Parse = fn(&str) -> Result<CacheTag, BadTag>;
+        let name = |member, name: &Option<String>, parse: Parse| {
+            let tag = name.as_deref().map(str::trim).map(parse).transpose();
+            tag.map_err(|bad| BadFlush::Name(member, bad))
         };
-        if is_wrong(&self.token, is_token_name) {
-            return Err(BadFlush(
-                "`token` is not a ticker of 2 to 12 letters and digits",
-            ));
-        }
-        if is_wrong(&self.pool, is_address) {
-            return Err(BadFlush(
-                "`pool` is not an address: 0x and 40 hexadecimal digits",
-            ));
-        }
-        let name = |name: &Option<String>| name.as_deref().map(str::trim).map(Into::into);
         let tags = [
             self.domain
                 .as_deref()
                 .and_then(bounded_name)
                 .map(CacheTag::Domain),
-            name(&self.token).map(CacheTag::Token),
-            name(&self.pool).map(CacheTag::Pool),
-            name(&self.playbook).map(CacheTag::Playbook),
+            name("token", &self.token, CacheTag::of_token)?,
+            name("pool", &self.pool, CacheTag::of_pool)?,
+            name("playbook", &self.playbook, CacheTag::of_playbook)?,
         ];
         let mut orders: Vec<Flush> = tags
             .into_iter()
@@ -131,9 +132,9 @@ impl FlushOrder {
             .collect();
         if let Some(agent) = self.agent.as_deref().and_then(bounded_name) {
             let account = account.clone();
-            let account = account.ok_or(BadFlush("`agent` needs an `account`"))?;
+            let account = account.ok_or(BadFlush::Order("`agent` needs an `account`"))?;
             if scope != Scope::Agent {
-                return Err(BadFlush(
+                return Err(BadFlush::Order(
                     "`agent` cannot be used with `cache.scope: tenant`: the agents of an account share \
                     its answers; leave `agent` out to remove those of the account",
                 ));
@@ -149,12 +150,16 @@ impl FlushOrder {
         }
         match (orders.pop(), account) {
             (Some(order), _) if orders.is_empty() => match (&order, &self.account) {
-                (Flush::All, Some(_)) => Err(BadFlush("send `all` without an `account`")),
+                (Flush::All, Some(_)) => Err(BadFlush::Order("send `all` without an `account`")),
                 _ => Ok(order),
             },
-            (Some(_), _) => Err(BadFlush(concat!("send one of ", narrow!(), " and `all`"))),
+            (Some(_), _) => Err(BadFlush::Order(concat!(
+                "send one of ",
+                narrow!(),
+                " and `all`"
+            ))),
             (None, Some(account)) => Ok(Flush::Tenant(account)),
-            (None, None) => Err(BadFlush(concat!(
+            (None, None) => Err(BadFlush::Order(concat!(
                 "say what to remove: `account`, ",
                 narrow!(),
                 " or `all`"
@@ -373,6 +378,7 @@ mod tests {
             json!({ "token": "ETH", "domain": "defi" }),
             json!({ "token": "₮" }),
             json!({ "pool": "0x1" }),
+            json!({ "playbook": "zz" }),
             json!({ "account": "" }),
             json!({ "domain": " " }),
         ] {

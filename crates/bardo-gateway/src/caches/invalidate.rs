@@ -1,7 +1,7 @@
 //! Invalidation: an operator tells what has changed, and answers that depend on it are removed.
 
 use bardo_cache::store::Flush;
-use bardo_cache::tags::{CacheTag, is_address, is_token_name};
+use bardo_cache::tags::{BadTag, CacheTag};
 use bardo_cache::ttl::MarketRegime;
 use bardo_engine::{Engine, FlushCause, Invalidated};
 use bardo_types::ids::AccountId;
@@ -33,7 +33,7 @@ pub(crate) struct InvalidateOrder {
     /// Domains, such as `defi`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) domains: Vec<String>,
-    /// Digests of playbooks.
+    /// Digests of playbooks, as `cache explain` shows them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) playbooks: Vec<String>,
     /// Answers whose lifetime depends on the market.
@@ -55,15 +55,17 @@ impl InvalidateOrder {
     /// # Errors
     /// When the order names nothing, or too much.
     fn flushes(&self, account: Option<&AccountId>) -> Result<(Vec<Flush>, FlushCause), String> {
-        type Make = fn(std::sync::Arc<str>) -> CacheTag;
-        let lists: [(&str, &[String], Make); 4] = [
-            ("addresses", &self.addresses, CacheTag::Pool),
-            ("tokens", &self.tokens, CacheTag::Token),
-            ("domains", &self.domains, CacheTag::Domain),
-            ("playbooks", &self.playbooks, CacheTag::Playbook),
+        type Parse = fn(&str) -> Result<CacheTag, BadTag>;
+        let lists: [(&str, &[String], Parse); 4] = [
+            ("addresses", &self.addresses, CacheTag::of_pool),
+            ("tokens", &self.tokens, CacheTag::of_token),
+            ("domains", &self.domains, |name| {
+                Ok(CacheTag::Domain(name.into()))
+            }),
+            ("playbooks", &self.playbooks, CacheTag::of_playbook),
         ];
         let mut flushes = Vec::new();
-        for (name, list, make) in lists {
+        for (name, list, parse) in lists {
             if list.len() > NAMES_MAX {
                 return Err(format!("`{name}` has more than {NAMES_MAX} names"));
             }
@@ -71,19 +73,8 @@ impl InvalidateOrder {
                 if one.is_empty() {
                     return Err(format!("`{name}` has an empty name"));
                 }
-                if name == "addresses" && !is_address(one) {
-                    return Err(format!(
-                        "`{}` is not an address; write 0x and 40 hexadecimal digits",
-                        short(one)
-                    ));
-                }
-                if name == "tokens" && !is_token_name(one) {
-                    return Err(format!(
-                        "`{}` is not a token; write its ticker, of 2 to 12 letters and digits",
-                        short(one)
-                    ));
-                }
-                flushes.push(Flush::Tag(account.cloned(), make(one.into())));
+                let tag = parse(one).map_err(|bad| format!("`{}` {bad}", short(one)))?;
+                flushes.push(Flush::Tag(account.cloned(), tag));
             }
         }
         if self.market {
@@ -224,6 +215,7 @@ mod tests {
             json!({}),
             json!({ "chain": "base" }),
             json!({ "tokens": [" "] }),
+            json!({ "playbooks": ["zz"] }),
             json!({ "regime": "wild" }),
             json!({ "regime": "calm", "account": "a" }),
             json!({ "tokens": vec!["ETH"; NAMES_MAX + 1] }),

@@ -1,6 +1,9 @@
 //! What operators and callers see of answers to the same question in other words.
 
+use std::sync::Arc;
+
 use bardo_cache::semantic::AuditReport;
+use bardo_cache::tags::Tags;
 use bardo_engine::{ExplainedCache, ExplainedHash, ExplainedMeaning, MeaningCounts};
 use bardo_telemetry::{SemanticDomainGauges, SemanticGauges};
 use serde_json::{Value, json};
@@ -134,7 +137,32 @@ pub(crate) fn explained(explained: &ExplainedCache) -> Value {
     json!({
         "hash": by_hash(&explained.hash),
         "semantic": explained.semantic.as_ref().map(by_meaning),
+        "tags": explained.tags.as_ref().map(tags),
     })
+}
+
+/// What an answer depends on, under the names that a removal has for it.
+fn tags(tags: &Tags) -> Value {
+    let list = |names: &[Arc<str>]| -> Value { names.iter().map(|name| json!(**name)).collect() };
+    json!({
+        "domain": tags.domain.as_deref(),
+        "tokens": list(&tags.tokens),
+        "pools": list(&tags.pools),
+        "playbook": tags.playbook.as_deref(),
+    })
+}
+
+fn tag_words(tags: &Tags) -> Option<String> {
+    let list =
+        |name, list: &[Arc<str>]| (!list.is_empty()).then(|| format!("{name} {}", list.join(", ")));
+    let kinds = [
+        list("domain", tags.domain.as_slice()),
+        list("tokens", &tags.tokens),
+        list("pools", &tags.pools),
+        list("playbook", tags.playbook.as_slice()),
+    ];
+    let kinds: Vec<String> = kinds.into_iter().flatten().collect();
+    (!kinds.is_empty()).then(|| kinds.join("; "))
 }
 
 fn by_hash(hash: &ExplainedHash) -> Value {
@@ -184,6 +212,9 @@ pub(crate) fn explained_words(explained: &ExplainedCache) -> String {
             semantic.domain,
             domain_words(&evidence(report))
         ));
+    }
+    if let Some(tags) = explained.tags.as_ref().and_then(tag_words) {
+        text.push_str(&format!("tags      {tags}\n"));
     }
     text
 }

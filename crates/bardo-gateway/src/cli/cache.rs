@@ -55,7 +55,8 @@ pub(super) struct FlushArgs {
     /// Remove only answers to prompts that name this pool or contract. Repeat for several.
     #[arg(long = "pool", value_name = "ADDRESS")]
     pools: Vec<String>,
-    /// Remove only answers to prompts that carry the playbook of this digest. Repeat for several.
+    /// Remove only answers to prompts that carry the playbook of this digest, which `cache explain`
+    /// shows. Repeat for several.
     #[arg(long = "playbook", value_name = "DIGEST")]
     playbooks: Vec<String>,
     /// Remove only answers about a market.

@@ -124,6 +124,9 @@ fn a_question_in_other_words_is_answered_and_its_opposite_is_refused_and_explain
         serde_json::from_str(&explained(&gateway, "How can I turn on night mode?", true))
             .expect("JSON");
     assert_eq!(told["semantic"]["result"], "hit", "{told}");
+    let domain = told["tags"]["domain"].as_str().expect("a domain");
+    let tags = format!("tags      domain {domain}\n");
+    assert!(explained_words.ends_with(&tags), "{explained_words}");
     assert_eq!(told["semantic"]["threshold"], 0.9, "{told}");
     assert_eq!(told["semantic"]["evidence"]["serves"], true, "{told}");
     assert!(
