@@ -81,13 +81,13 @@ impl Tags {
 /// Why a name is not that of a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadTag {
-    /// It has no word that a ticker can be.
+    /// No word of the name can be a ticker.
     #[error("is not a token; write its ticker, of 2 to 12 letters and digits")]
     Token,
-    /// It is not an address of an EVM chain.
+    /// Not an address of an EVM chain.
     #[error("is not an address; write 0x and 40 hexadecimal digits")]
     Address,
-    /// It is not a digest.
+    /// Not a digest.
     #[error(
         "is not the digest of a playbook; write 32 hexadecimal digits, which `cache explain` shows"
     )]
