@@ -16,6 +16,7 @@ use crate::cache_slot::CacheSlot;
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::leg::Leg;
 use crate::live::LiveAnswer;
 use crate::meaning::LiveTwin;
 use crate::plan::Planned;
@@ -30,6 +31,9 @@ const AGAIN: &str = "_audit";
 pub(crate) struct AuditTwin {
     call: Call,
     slot: CacheSlot,
+    /// The backend that the audited request asks first. The caller may use it, and an answer of
+    /// another one would compare backends.
+    first: Arc<Leg>,
     answer: oneshot::Sender<LiveTwin>,
 }
 
@@ -44,7 +48,13 @@ impl AuditTwin {
             ..planned.limited().recording()?.slot().clone()
         };
         let call = call.again_as(id).paid_by_owner(account);
-        Some(Self { call, slot, answer })
+        let first = Arc::clone(planned.legs().first()?);
+        Some(Self {
+            call,
+            slot,
+            first,
+            answer,
+        })
     }
 }
 
@@ -57,19 +67,24 @@ impl Engine {
         };
         let engine = Arc::clone(self);
         runtime.spawn(async move {
-            let AuditTwin { call, slot, answer } = twin;
-            if let Ok(Some(live)) = Box::pin(engine.live_again(call, slot)).await {
+            if let Ok(Some((live, answer))) = Box::pin(engine.live_again(twin)).await {
                 let _ = answer.send(live);
             }
         });
     }
 
-    /// A new answer to a request, with neither look-up; `None` where it broke off.
+    /// A new answer to a request, with neither look-up; `None` where it broke off, and where the
+    /// backend is not to be had.
     async fn live_again(
         self: Arc<Self>,
-        call: Call,
-        slot: CacheSlot,
-    ) -> Result<Option<LiveTwin>, EngineError> {
+        twin: AuditTwin,
+    ) -> Result<Option<(LiveTwin, oneshot::Sender<LiveTwin>)>, EngineError> {
+        let AuditTwin {
+            call,
+            slot,
+            first,
+            answer: told,
+        } = twin;
         let live = Arc::new(LiveAnswer::new());
         let account = call.principal().account.clone();
         let mut limited = self.limit(call).await?;
@@ -78,6 +93,9 @@ impl Engine {
         limited.record_with(recording);
         let screened = self.screen(limited).await?;
         let planned = self.plan(self.prepare(screened).await)?;
+        let Some(planned) = planned.kept(|leg| leg.is_at_same_backend(&first)) else {
+            return Ok(None);
+        };
         let funded = self.reserve(planned).await?;
         let delivering = self.dispatch(funded).await?;
         let answer = self.relay(delivering).await?;
@@ -88,6 +106,6 @@ impl Engine {
             {}
         }
         let whole = live.complete();
-        Ok(whole.map(|(origin, events)| LiveTwin { origin, events }))
+        Ok(whole.map(|(origin, events)| (LiveTwin { origin, events }, told)))
     }
 }

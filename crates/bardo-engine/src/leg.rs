@@ -92,6 +92,12 @@ impl Leg {
         self.routed.as_ref()?.wanted.as_ref()
     }
 
+    /// Whether another leg calls the same model at the same backend.
+    pub(crate) fn is_at_same_backend(&self, other: &Self) -> bool {
+        self.candidate.backend == other.candidate.backend
+            && self.candidate.entry.upstream_id == other.candidate.entry.upstream_id
+    }
+
     /// The class of what is remembered of an answer: what the request had to have, and what it
     /// should have had as far as it got it.
     pub(crate) fn effective_class(&self) -> SecurityClass {

@@ -122,6 +122,12 @@ impl Planned {
         self
     }
 
+    /// The request with those legs alone that pass a test; `None` where none does.
+    pub(crate) fn kept(self, is_kept: impl Fn(&Leg) -> bool) -> Option<Self> {
+        let plan = self.plan.kept(is_kept)?;
+        Some(Self { plan, ..self })
+    }
+
     /// The request, its state and its plan, for the stage that holds its money.
     pub(crate) fn into_parts(self) -> (Limited, Plan) {
         (self.limited, self.plan)
@@ -228,11 +234,7 @@ impl Plan {
     /// The plan with the legs of another one behind its own, each once and so many at most.
     pub(crate) fn followed_by(mut self, other: Self, most: usize) -> Self {
         for leg in other.legs {
-            let is_same = |known: &Arc<Leg>| {
-                known.candidate.backend == leg.candidate.backend
-                    && known.candidate.entry.upstream_id == leg.candidate.entry.upstream_id
-            };
-            if !self.legs.iter().any(is_same) {
+            if !self.legs.iter().any(|known| known.is_at_same_backend(&leg)) {
                 self.legs.push(leg);
             }
         }

@@ -254,12 +254,28 @@ pub(crate) fn world_named(
     price: Option<Price>,
     alias: Option<(&str, &str)>,
 ) -> Snapshot {
+    world_with(sandbox, BACKENDS, direct, price, alias)
+}
+
+/// As [`world`], with one more backend of OpenAI, `backend-6`.
+pub(crate) fn world_with_two_of_openai(sandbox: SocketAddr, price: Option<Price>) -> Snapshot {
+    let rows = [BACKENDS, &BACKENDS[..1]].concat();
+    world_with(sandbox, &rows, |_| false, price, None)
+}
+
+fn world_with(
+    sandbox: SocketAddr,
+    rows: &[Row],
+    direct: impl Fn(Service) -> bool,
+    price: Option<Price>,
+    alias: Option<(&str, &str)>,
+) -> Snapshot {
     let mut roster = RosterBuilder::new(Arc::new(Catalog::embedded()));
     if let Some((name, model)) = alias {
         roster.alias(name.to_owned(), model.to_owned());
     }
     let mut endpoints = Vec::new();
-    for (index, (service, path, dialect, models)) in BACKENDS.iter().enumerate() {
+    for (index, (service, path, dialect, models)) in rows.iter().enumerate() {
         let base = BaseUrl::parse(&format!("http://{sandbox}{path}")).expect("an address");
         let name = format!("backend-{index}");
         let filter = ModelFilter::new(models.iter().map(|&model| model.to_owned()).collect());

@@ -228,6 +228,35 @@ async fn a_second_live_answer_is_the_owners_and_compared_with_the_first() {
 }
 
 #[tokio::test]
+async fn a_second_live_answer_comes_from_the_same_backend_which_the_key_may_use() {
+    let (mut purse, _) = purse(AuditRules {
+        baseline: 1.0,
+        ..auditing()
+    })
+    .await;
+    purse.bench.swap(|address| {
+        let mut world = crate::world::world_with_two_of_openai(address, Some(crate::purse::PRICE));
+        world.cache = super::policy(AuditRules {
+            baseline: 1.0,
+            ..auditing()
+        });
+        world
+    });
+    purse.key.scopes.backends = vec!["backend-6".to_owned()];
+    for text in ["How do I sell 1 ETH?", "How can I sell one ETH?"] {
+        cache_of(&purse, &scripted(text)).await;
+    }
+    judged(&purse, 1).await;
+    let receipts = purse.settled().await;
+    assert_eq!(receipts.len(), 3);
+    assert!(
+        receipts
+            .iter()
+            .all(|receipt| &*receipt.backend == "backend-6")
+    );
+}
+
+#[tokio::test]
 async fn an_audited_request_that_is_refused_costs_the_owner_no_second_answer() {
     let (purse, _) = purse(AuditRules {
         baseline: 1.0,
