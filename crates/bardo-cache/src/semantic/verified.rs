@@ -19,8 +19,10 @@
 //!
 //! **Pooled prior.** A domain with fewer audits than a clean record needs (321 at a limit of 1 %)
 //! borrows the missing ones in mode `guarded`. Borrowed audits disagree as often as those of all
-//! other domains and the pairs of the shipped evaluation together. Each audit of its own replaces a
-//! borrowed one. In mode `verified` nothing is borrowed: a domain starts stopped.
+//! other domains and the pairs of the shipped evaluation together, and there are no more of them than
+//! those have. Audits of an account that has all disagreements of its domain are not borrowed: it
+//! could stop all domains. Each audit of its own replaces a borrowed one. A domain that only borrowed
+//! disagreements keep from serving keeps its evidence. In mode `verified` nothing is borrowed: a domain starts stopped.
 //!
 //! **Baseline.** Models disagree with themselves. Where an audit of the window came with a
 //! second live answer to the identical prompt, the rate at which *live* answers disagree has a
@@ -67,7 +69,7 @@ mod window;
 
 use std::collections::BTreeMap;
 
-use domain_state::DomainState;
+use domain_state::{AuditPool, DomainState};
 use tenants::Tenants;
 
 use super::Domain;
@@ -255,6 +257,7 @@ impl HitAuditor {
             if state.serves && state.current_bound > rules.max_error {
                 state.wait(&rules);
             }
+            state.set_rules(&rules);
         }
     }
 
@@ -388,7 +391,7 @@ impl HitAuditor {
         AuditReport {
             serves: self.serves(domain),
             apart: self.tenants.apart(domain),
-            ..state.report()
+            ..state.report(&self.rules)
         }
     }
 
@@ -402,13 +405,13 @@ impl HitAuditor {
         }
     }
 
-    /// The rate of disagreement of all other domains and of the shipped evaluation.
-    fn pooled(&self, domain: Domain) -> f64 {
+    /// The audits of all other domains and of the shipped evaluation.
+    fn pooled(&self, domain: Domain) -> AuditPool {
+        let shipped = AuditPool {
+            audits: SHIPPED_AUDITS,
+            wrong: 0,
+        };
         let others = self.domains.iter().filter(|(other, _)| **other != domain);
-        let (audits, wrong) = others.fold((SHIPPED_AUDITS, 0), |(audits, wrong), (_, state)| {
-            let (more, disagreements) = state.counts();
-            (audits + more, wrong + disagreements)
-        });
-        f64::from(wrong) / f64::from(audits)
+        others.fold(shipped, |pool, (_, state)| pool.and(state.lent()))
     }
 }

@@ -193,6 +193,56 @@ fn the_noise_of_an_account_excuses_no_accounts_without_pairs() {
 }
 
 #[test]
+fn the_noise_of_an_account_excuses_no_other_after_a_restart() {
+    let mut before = HitAuditor::new(verified());
+    for _ in 0..60 {
+        before.record(Domain::Reference, 1, NOISY);
+    }
+    for at in 0..329 {
+        let outcome = if at % 10 == 9 { DISAGREES } else { AGREES };
+        before.record(Domain::Reference, 2, outcome);
+    }
+    let mut auditor = HitAuditor::new(verified());
+    auditor.restore(&before.saved());
+    assert_eq!(auditor.record(Domain::Reference, 2, AGREES), None);
+    assert!(!auditor.serves(Domain::Reference));
+}
+
+#[test]
+fn audits_from_before_a_restart_are_of_no_other_account() {
+    let mut before = HitAuditor::new(AuditRules::default());
+    for _ in 0..200 {
+        before.record(Domain::Reference, 1, AGREES);
+    }
+    let mut auditor = HitAuditor::new(AuditRules::default());
+    auditor.restore(&before.saved());
+    let mut changes = Vec::new();
+    for _ in 0..10 {
+        changes.extend(auditor.record(Domain::Reference, 1, DISAGREES));
+    }
+    assert_eq!(changes, [DomainChange::Stopped]);
+    assert_eq!(auditor.report(Domain::Reference).apart, 0);
+}
+
+#[test]
+fn the_accounts_that_are_used_are_remembered_beside_many_others() {
+    let mut auditor = HitAuditor::new(AuditRules {
+        first: 1,
+        share: 0.0,
+        ..AuditRules::default()
+    });
+    let mut decide = |tenant| auditor.decide(Domain::Reference, tenant, 1, 0.5, 0.5);
+    // The smallest of all digests, which is used again and again.
+    assert!(matches!(decide(1), AuditDecision::Audit { .. }));
+    for other in 2..30_000 {
+        decide(other);
+        if other % 1_000 == 0 {
+            assert_eq!(decide(1), AuditDecision::Serve, "{other}");
+        }
+    }
+}
+
+#[test]
 fn the_noise_of_an_account_that_left_excuses_no_other() {
     let mut auditor = HitAuditor::new(AuditRules {
         window: 400,

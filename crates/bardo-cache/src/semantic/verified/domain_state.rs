@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::bounds::{clean_audits, lower, upper};
-use super::window::{AuditWindow, WindowedAudit};
-use super::{AuditMode, AuditOutcome, AuditReport, AuditRules, DomainChange};
+use super::window::{AuditWindow, RESTORED, WindowedAudit};
+use super::{AuditMode, AuditOutcome, AuditReport, AuditRules, DomainChange, SHIPPED_AUDITS};
 
 /// The error that audits may have; the rest up to 5 % is the baseline's.
 const AUDIT_ERROR: f64 = 0.04;
@@ -24,6 +24,28 @@ pub(super) struct DomainState {
     undecided: VecDeque<(bool, u64)>,
 }
 
+/// The audits that a domain borrows from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AuditPool {
+    pub(super) audits: u32,
+    pub(super) wrong: u32,
+}
+
+impl AuditPool {
+    /// The share that disagreed.
+    fn rate(self) -> f64 {
+        f64::from(self.wrong) / f64::from(self.audits.max(1))
+    }
+
+    /// Both together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            audits: self.audits.saturating_add(other.audits),
+            wrong: self.wrong.saturating_add(other.wrong),
+        }
+    }
+}
+
 /// Comparisons that are remembered for those without a result.
 const COMPARISONS: usize = 200;
 /// The least comparisons that can say that too many have no result.
@@ -32,7 +54,9 @@ const COMPARISONS_MIN: usize = 50;
 impl DomainState {
     pub(super) fn new(rules: &AuditRules) -> Self {
         let mut state = Self {
-            serves: rules.mode == AuditMode::Guarded,
+            // What the shipped evaluation cannot prove waits for evidence.
+            serves: rules.mode == AuditMode::Guarded
+                && clean_audits(rules.max_error, AUDIT_ERROR) <= SHIPPED_AUDITS,
             current_bound: 1.0,
             window: AuditWindow::default(),
             since_alarm: None,
@@ -49,9 +73,16 @@ impl DomainState {
     }
 
     /// Audits and disagreements of the window.
-    pub(super) fn counts(&self) -> (u32, u32) {
+    fn counts(&self) -> (u32, u32) {
         let counts = self.window.counts();
         (counts.audits, counts.disagreements)
+    }
+
+    /// The audits that other domains may borrow. An account that alone disagrees says nothing of the
+    /// others.
+    pub(super) fn lent(&self) -> AuditPool {
+        let (audits, wrong) = self.window.counts_of_several();
+        AuditPool { audits, wrong }
     }
 
     /// Takes a comparison without a result.
@@ -80,10 +111,9 @@ impl DomainState {
         all >= COMPARISONS_MIN && self.undecided_count() * 2 > all
     }
 
-    /// Audits of the window that are of other accounts.
+    /// Audits of the window that are known to be of other accounts.
     pub(super) fn audits_beside(&self, tenant: u64) -> u32 {
-        let others = self.window.audits().filter(|audit| audit.tenant != tenant);
-        count(others.count())
+        count(self.window.audits_beside(tenant))
     }
 
     /// Forgets the audits of an account, their pairs and its comparisons, so that the noise of its
@@ -98,7 +128,7 @@ impl DomainState {
         tenant: u64,
         outcome: AuditOutcome,
         rules: &AuditRules,
-        pooled: f64,
+        pool: AuditPool,
     ) -> Option<DomainChange> {
         self.compared(false, tenant);
         let audit = WindowedAudit {
@@ -112,7 +142,10 @@ impl DomainState {
             (true, since) => since.map(|audits| audits + 1),
         };
         if self.serves {
-            let stops = self.bound(rules, pooled) > rules.max_error || self.proves_error(rules);
+            // What it borrows can keep it from serving, and does not cost it its evidence.
+            let is_own = !outcome.agrees || self.borrows(rules, pool) == 0;
+            let is_above = is_own && self.bound(rules, pool) > rules.max_error;
+            let stops = is_above || self.proves_error(rules);
             return stops.then(|| self.stop(rules));
         }
         self.look(rules)
@@ -181,15 +214,23 @@ impl DomainState {
             let audit = WindowedAudit {
                 agrees,
                 live_agree,
-                tenant: 0,
+                tenant: RESTORED,
             };
             state.window.push(audit, most);
         }
         // Earlier versions wrote no comparisons without a result.
         for undecided in words.next().map_or(Some(Vec::new()), bits)? {
-            state.compared(undecided, 0);
+            state.compared(undecided, RESTORED);
         }
+        // It may have been written under other rules.
+        let (least, most) = (state.clean_size(rules), state.window_max(rules));
+        state.next_look = state.next_look.clamp(least, most);
         words.next().is_none().then_some(state)
+    }
+
+    /// Takes other rules, under which a clean record has another size.
+    pub(super) fn set_rules(&mut self, rules: &AuditRules) {
+        self.next_look = self.clean_size(rules);
     }
 
     /// Ceases to serve until the evidence, which stays, is enough.
@@ -255,21 +296,28 @@ impl DomainState {
         self.beyond_baseline(below) > rules.max_error
     }
 
-    /// The upper bound of the false-hit rate, with borrowed audits in mode `guarded`.
-    pub(super) fn bound(&self, rules: &AuditRules, pooled: f64) -> f64 {
-        let (audits, disagreements) = self.counts();
+    /// Audits that are borrowed from the pool, which may have fewer than are missing.
+    fn borrows(&self, rules: &AuditRules, pool: AuditPool) -> u32 {
         let needed = clean_audits(rules.max_error, AUDIT_ERROR);
-        let borrowed = match rules.mode {
+        match rules.mode {
             // A domain that was stopped stands on its own evidence.
-            AuditMode::Guarded if self.looks == 0 && self.serves => needed.saturating_sub(audits),
+            AuditMode::Guarded if self.looks == 0 && self.serves => needed
+                .saturating_sub(self.window.counts().audits)
+                .min(pool.audits),
             AuditMode::Guarded | AuditMode::Verified => 0,
-        };
+        }
+    }
+
+    /// The upper bound of the false-hit rate, with borrowed audits in mode `guarded`.
+    pub(super) fn bound(&self, rules: &AuditRules, pool: AuditPool) -> f64 {
+        let (audits, disagreements) = self.counts();
+        let borrowed = self.borrows(rules, pool);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "a share of some hundred audits"
         )]
-        let borrowed_wrong = (f64::from(borrowed) * pooled).round() as u32;
+        let borrowed_wrong = (f64::from(borrowed) * pool.rate()).round() as u32;
         let above = upper(
             disagreements + borrowed_wrong,
             audits + borrowed,
@@ -289,8 +337,14 @@ impl DomainState {
         ((rate - base) / (1.0 - base).max(f64::EPSILON)).max(0.0)
     }
 
-    pub(super) fn report(&self) -> AuditReport {
+    pub(super) fn report(&self, rules: &AuditRules) -> AuditReport {
         let counts = self.window.counts();
+        let needed = match self.serves {
+            true if self.current_bound <= rules.max_error => 0,
+            // It is held back by what it borrows, and borrows nothing at that size.
+            true => clean_audits(rules.max_error, AUDIT_ERROR),
+            false => self.next_look,
+        };
         AuditReport {
             serves: self.serves,
             audits: counts.audits,
@@ -300,11 +354,7 @@ impl DomainState {
             live_pairs: counts.pairs,
             live_disagreements: counts.live_disagreements,
             bound: self.current_bound,
-            missing: if self.serves {
-                0
-            } else {
-                self.next_look.saturating_sub(counts.audits)
-            },
+            missing: needed.saturating_sub(counts.audits),
         }
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct TenantAudits {
     /// Audits that agreed since the last disagreement, while set apart.
     clean: u32,
     times: u32,
+    /// Number of its last use among all.
+    used: u64,
 }
 
 impl TenantAudits {
@@ -80,36 +82,47 @@ fn pushed(latest: u64, newest: bool) -> u64 {
 
 /// All accounts in all domains, a limited number of them.
 #[derive(Debug, Default)]
-pub(super) struct Tenants(BTreeMap<(u64, Domain), TenantAudits>);
+pub(super) struct Tenants {
+    known: BTreeMap<(u64, Domain), TenantAudits>,
+    uses: u64,
+}
 
 impl Tenants {
-    /// What is known of an account. Above the limit another one is forgotten, if possible one that
-    /// is not set apart.
+    /// What is known of an account. Above the limit the half that was used the longest ago is
+    /// forgotten, those that are set apart last.
     pub(super) fn entry(&mut self, tenant: u64, domain: Domain) -> &mut TenantAudits {
         let key = (tenant, domain);
-        if self.0.len() >= TENANTS_MAX && !self.0.contains_key(&key) {
-            let common = self.0.iter().find(|(_, known)| !known.apart);
-            match common.map(|(key, _)| *key) {
-                Some(key) => drop(self.0.remove(&key)),
-                None => drop(self.0.pop_first()),
-            }
+        if self.known.len() >= TENANTS_MAX && !self.known.contains_key(&key) {
+            self.forget_half();
         }
-        self.0.entry(key).or_default()
+        self.uses += 1;
+        let known = self.known.entry(key).or_default();
+        known.used = self.uses;
+        known
+    }
+
+    fn forget_half(&mut self) {
+        let order = |known: &TenantAudits| (known.apart, known.used);
+        let mut all: Vec<_> = self.known.values().map(order).collect();
+        let middle = all.len() / 2;
+        let (_, middle, _) = all.select_nth_unstable(middle);
+        let middle = *middle;
+        self.known.retain(|_, known| order(known) >= middle);
     }
 
     pub(super) fn get_mut(&mut self, tenant: u64, domain: Domain) -> Option<&mut TenantAudits> {
-        self.0.get_mut(&(tenant, domain))
+        self.known.get_mut(&(tenant, domain))
     }
 
     pub(super) fn is_apart(&self, tenant: u64, domain: Domain) -> bool {
-        let known = self.0.get(&(tenant, domain));
+        let known = self.known.get(&(tenant, domain));
         known.is_some_and(|known| known.apart)
     }
 
     /// Accounts that are set apart in a domain.
     pub(super) fn apart(&self, domain: Domain) -> u32 {
         let apart = self
-            .0
+            .known
             .iter()
             .filter(|((_, of), known)| *of == domain && known.apart);
         u32::try_from(apart.count()).unwrap_or(u32::MAX)

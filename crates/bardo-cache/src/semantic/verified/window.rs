@@ -9,8 +9,16 @@ pub(super) struct WindowedAudit {
     pub(super) agrees: bool,
     /// Two live answers agreed; `None` where one was asked for.
     pub(super) live_agree: Option<bool>,
-    /// Digest of the account; 0 after a restart.
+    /// Digest of the account, or [`RESTORED`].
     pub(super) tenant: u64,
+}
+
+/// The account of audits from before a restart, which is not known.
+pub(super) const RESTORED: u64 = 0;
+
+fn share(part: usize, whole: usize) -> f64 {
+    let [part, whole] = [part, whole.max(1)].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    f64::from(part) / f64::from(whole)
 }
 
 /// What a window adds up to.
@@ -41,16 +49,34 @@ impl AuditWindow {
         self.audits.iter()
     }
 
-    /// The share of audits that are of accounts with a pair of live answers.
+    /// The share of audits that are of accounts with a pair of live answers. Of audits from before a
+    /// restart no account is known, so they count where they have a pair themselves.
     pub(super) fn paired_share(&self) -> f64 {
         let pairs = self.audits.iter().filter(|one| one.live_agree.is_some());
         let tenants: BTreeSet<u64> = pairs.map(|audit| audit.tenant).collect();
-        let (mut audits, mut paired) = (0_u32, 0_u32);
-        for audit in &self.audits {
-            audits += 1;
-            paired += u32::from(tenants.contains(&audit.tenant));
+        let is_paired = |audit: &&WindowedAudit| {
+            audit.live_agree.is_some()
+                || audit.tenant != RESTORED && tenants.contains(&audit.tenant)
+        };
+        let paired = self.audits.iter().filter(is_paired).count();
+        share(paired, self.audits.len())
+    }
+
+    /// Audits that are known to be of other accounts.
+    pub(super) fn audits_beside(&self, tenant: u64) -> usize {
+        let is_other = |audit: &&WindowedAudit| ![tenant, RESTORED].contains(&audit.tenant);
+        self.audits.iter().filter(is_other).count()
+    }
+
+    /// Audits and disagreements without those of an account that has all the disagreements.
+    pub(super) fn counts_of_several(&self) -> (u32, u32) {
+        let mut wrong = self.audits.iter().filter(|audit| !audit.agrees);
+        let first = wrong.next().map(|audit| audit.tenant);
+        if first.is_none() || wrong.any(|audit| Some(audit.tenant) != first) {
+            return (self.counts.audits, self.counts.disagreements);
         }
-        f64::from(paired) / f64::from(audits.max(1))
+        let others = self.audits.iter().filter(|one| Some(one.tenant) != first);
+        (u32::try_from(others.count()).unwrap_or(u32::MAX), 0)
     }
 
     /// Adds an audit; above `most` the oldest ones leave.
@@ -68,7 +94,7 @@ impl AuditWindow {
     pub(super) fn leave_out(&mut self, tenant: u64) {
         self.audits.retain(|audit| audit.tenant != tenant);
         for audit in &mut self.audits {
-            if audit.tenant == 0 {
+            if audit.tenant == RESTORED {
                 audit.live_agree = None;
             }
         }
