@@ -57,8 +57,7 @@ pub(crate) struct RequestedModel {
 }
 
 impl RequestedModel {
-    /// Whether the request is meant for `model`, a name of the catalog. A name that the gateway
-    /// chooses a model for means each of them.
+    /// Whether the request is meant for `model`, a name of the catalog.
     fn means(&self, model: &str) -> bool {
         let roster = self.snapshot.roster();
         // Where the owner made the name an alias, the model of this very name is a fallback.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bardo_cache::policy::Wish;
 use bardo_types::Degradation;
+use bardo_types::hints::RouteHints;
 use bardo_types::money::MicroUsd;
 
 use crate::answer::Answer;
@@ -99,12 +100,8 @@ impl Engine {
     }
 
     fn recording(&self, call: &Call, slot: CacheSlot, live: Arc<LiveAnswer>) -> Recording {
-        let named = RequestedModel {
-            name: Arc::clone(call.model()),
-            snapshot: Arc::clone(call.snapshot()),
-        };
         let tenant = call.principal().account.clone();
-        Recording::new(live, slot, tenant, Arc::clone(&self.cache), Some(named))
+        Recording::new(live, slot, tenant, Arc::clone(&self.cache), named(call))
     }
 
     /// Waits for the answer of an identical request: until its first content for a caller that
@@ -133,6 +130,22 @@ impl Engine {
         };
         Followed::Found(Box::new(found(&origin, body)))
     }
+}
+
+/// The model that a request is for; `None` where the gateway chooses one.
+fn named(call: &Call) -> Option<RequestedModel> {
+    let silent = RouteHints::default();
+    let hints = call.hints().route.as_deref().unwrap_or(&silent);
+    let router = &call.snapshot().router;
+    let name = router.bound_name(call.model(), hints)?;
+    Some(RequestedModel {
+        name: if name == &**call.model() {
+            Arc::clone(call.model())
+        } else {
+            name.into()
+        },
+        snapshot: Arc::clone(call.snapshot()),
+    })
 }
 
 /// The answer of another request, which is being made or was just made.

@@ -130,9 +130,24 @@ impl Router {
     /// [`Roster::backends`]; `None` where any backend may answer.
     #[must_use]
     pub fn pinned_backends(&self, model: &str, hints: &RouteHints) -> Option<Vec<usize>> {
+        self.roster.pins(self.name_of(model, hints))
+    }
+
+    /// The one model that a request is for, as its caller wrote it; `None` where the gateway may choose
+    /// among several, all of which the request is for.
+    #[must_use]
+    pub fn bound_name<'a>(&self, model: &'a str, hints: &'a RouteHints) -> Option<&'a str> {
+        let name = self.name_of(model, hints);
+        let target = self.roster.unaliased(name);
+        let is_open = target.starts_with(AUTOMATIC) || is_family(target);
+        (!is_open).then_some(name)
+    }
+
+    /// The name in the request, or the one in its hints where the first leaves the choice open.
+    fn name_of<'a>(&self, model: &'a str, hints: &'a RouteHints) -> &'a str {
         let hinted = hints.intent.model.as_deref();
-        let name = hinted.filter(|_| self.roster.unaliased(model).starts_with(AUTOMATIC));
-        self.roster.pins(name.unwrap_or(model))
+        let hinted = hinted.filter(|_| self.roster.unaliased(model).starts_with(AUTOMATIC));
+        hinted.unwrap_or(model)
     }
 
     /// Whether a free model may answer only where the owner allows free models
@@ -207,12 +222,8 @@ impl Router {
 
     /// Reads the target: the name in the request, else the one in its hints, else none.
     fn target<'a>(&'a self, request: &'a RouteRequest<'_>) -> (ModelTarget<'a>, Option<&'a str>) {
-        let mut name = self.roster.unaliased(request.model);
-        if name.starts_with(AUTOMATIC)
-            && let Some(hinted) = request.hints.intent.model.as_deref()
-        {
-            name = self.roster.unaliased(hinted);
-        }
+        let name = self.name_of(request.model, request.hints);
+        let name = self.roster.unaliased(name);
         match name.strip_prefix(AUTOMATIC) {
             Some("auto") => (ModelTarget::Automatic, None),
             Some(tier @ ("t1" | "t2")) => (ModelTarget::Automatic, Some(tier)),

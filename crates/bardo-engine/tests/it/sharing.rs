@@ -299,3 +299,30 @@ async fn a_subsystem_whose_floor_is_private_has_no_part_in_the_cache() {
         assert_eq!(again.head.cache, second, "{subsystem}");
     }
 }
+
+#[tokio::test]
+async fn answers_of_a_model_that_the_gateway_chose_are_stored_too() {
+    let purse = purse().await;
+    for (model, hints) in [
+        ("bardo/auto", json!({})),
+        ("bardo/t1", json!({})),
+        ("bardo/t2", json!({})),
+        (
+            "bardo/auto",
+            json!({ "intent": { "model": "claude-sonnet-5-5" } }),
+        ),
+        (
+            "bardo/auto",
+            json!({ "golem_id": "g", "subsystem": "playbook" }),
+        ),
+    ] {
+        let mut body = asking(Dialect::Chat, model, &words("open"), false);
+        for (name, hint) in hints.as_object().expect("hints") {
+            body["bardo"][name] = hint.clone();
+        }
+        for expected in ["miss", "hash"] {
+            let answer = purse.ask(Dialect::Chat, &body).await.expect("an answer");
+            assert_eq!(answer.head.cache, expected, "{model} {hints}");
+        }
+    }
+}
