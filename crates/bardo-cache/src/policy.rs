@@ -4,6 +4,7 @@
 //! refusal is a [`Never`], which explanations, metrics and headers show by its name.
 
 use bardo_types::chat::{ChatRequest, Citation, CitationSource, Finish, StreamEvent, Tool};
+use bardo_types::json::RawJson;
 use bardo_types::privacy::{SecurityClass, TaskClass};
 use bardo_types::subsystem::Subsystem;
 use bardo_types::usage::Usage;
@@ -353,8 +354,11 @@ pub fn server_side_member(request: &ChatRequest) -> Option<&str> {
     if request.model.ends_with(":online") {
         return Some("model");
     }
-    let mut extra = request.extra.iter().map(|(name, _)| name.as_str());
-    extra.find(|name| SERVER_SIDE.contains(name))
+    // These values are as good as none.
+    let is_set = |json: &RawJson| !["null", "false"].contains(&json.as_str());
+    let mut extra = request.extra.iter();
+    let found = extra.find(|(name, json)| SERVER_SIDE.contains(&name.as_str()) && is_set(json));
+    found.map(|(name, _)| name.as_str())
 }
 
 fn request_allows(request: &ChatRequest) -> Result<(), Never> {

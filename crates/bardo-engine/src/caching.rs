@@ -175,7 +175,7 @@ impl<'a> Setup<'a> {
 /// loss is an error.
 pub(crate) fn settings(call: &Call, policy: &CachePolicy) -> Vec<u8> {
     let mut all = policy.revision.clone();
-    let headers = key_headers::sorted(call.forward());
+    let headers = key_headers::sorted(call.forward(), call.dialect());
     let headers = headers
         .iter()
         .flat_map(|(name, value)| [name.as_bytes(), value]);

@@ -1,5 +1,6 @@
 //! Headers of the caller that are sent on and are part of a request's key.
 
+use bardo_types::model::Dialect;
 use bardo_wire::anthropic::VERSION;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -7,21 +8,36 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 const TRACES: [&str; 4] = ["traceparent", "tracestate", "session-id", "session_id"];
 const ANTHROPIC_VERSION: &str = "anthropic-version";
 
-/// Each header that may change the answer, with its value, in an order that depends on nothing else.
-pub(crate) fn sorted(forward: &HeaderMap) -> Vec<(&str, &[u8])> {
+/// Lists of names of features. Their order and white space say nothing.
+const LISTS: [&str; 2] = ["anthropic-beta", "openai-beta"];
+
+/// Each header that may change the answer to a request of a dialect, with its value, in an order that
+/// depends on nothing else. The entries of a list stand alone, each once.
+pub(crate) fn sorted(forward: &HeaderMap, dialect: Dialect) -> Vec<(&str, &[u8])> {
     let names_the_usual_version = names_the_usual_version(forward);
     let changes_answers = |(name, _): &(&HeaderName, &HeaderValue)| {
         let name = name.as_str();
         let says_nothing = names_the_usual_version && name == ANTHROPIC_VERSION;
-        !says_nothing && !TRACES.contains(&name)
+        !says_nothing && !TRACES.contains(&name) && is_sent(name, dialect)
     };
-    let mut headers: Vec<(&str, &[u8])> = forward
-        .iter()
-        .filter(changes_answers)
-        .map(|(name, value)| (name.as_str(), value.as_bytes()))
-        .collect();
+    let mut headers: Vec<(&str, &[u8])> = Vec::new();
+    for (name, value) in forward.iter().filter(changes_answers) {
+        let (name, value) = (name.as_str(), value.as_bytes());
+        if LISTS.contains(&name) {
+            let entries = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+            headers.extend(entries.filter(|one| !one.is_empty()).map(|one| (name, one)));
+        } else {
+            headers.push((name, value));
+        }
+    }
     headers.sort_unstable();
+    headers.dedup_by(|one, other| one == other && LISTS.contains(&one.0));
     headers
+}
+
+/// Whether a header reaches a provider: headers of Anthropic do from Messages to Messages alone.
+fn is_sent(name: &str, dialect: Dialect) -> bool {
+    dialect == Dialect::Anthropic || !name.starts_with("anthropic-")
 }
 
 /// Whether the version is the one that the gateway names for a caller who names none, as each SDK
@@ -42,6 +58,10 @@ mod tests {
         ("session-id", "a"),
         ("traceparent", "a"),
     ];
+
+    fn keyed(headers: &HeaderMap) -> Vec<(&str, &[u8])> {
+        sorted(headers, Dialect::Anthropic)
+    }
 
     /// Headers of all sets of `OTHERS`.
     fn sets() -> impl Iterator<Item = HeaderMap> {
@@ -69,7 +89,7 @@ mod tests {
     #[test]
     fn the_usual_version_is_the_same_as_none_whatever_else_is_sent() {
         for headers in sets() {
-            assert_eq!(sorted(&with(&headers, &[VERSION])), sorted(&headers));
+            assert_eq!(keyed(&with(&headers, &[VERSION])), keyed(&headers));
         }
     }
 
@@ -85,10 +105,10 @@ mod tests {
             &[VERSION, VERSION],
         ];
         for headers in sets() {
-            let mut keys = vec![sorted(&headers)];
+            let mut keys = vec![keyed(&headers)];
             let all = others.map(|versions| with(&headers, versions));
             for other in &all {
-                let key = sorted(other);
+                let key = keyed(other);
                 assert!(!keys.contains(&key), "{other:?}");
                 keys.push(key);
             }
@@ -104,6 +124,25 @@ mod tests {
         other.append("openai-beta", HeaderValue::from_static("b"));
         other.append("tracestate", HeaderValue::from_static("t"));
         other.append("anthropic-beta", HeaderValue::from_static("a"));
-        assert_eq!(sorted(&one), sorted(&other));
+        assert_eq!(keyed(&one), keyed(&other));
+    }
+
+    #[test]
+    fn lists_are_compared_by_their_entries_and_headers_that_are_not_sent_are_none() {
+        let of = |values: &[&'static str]| {
+            let mut headers = with(&HeaderMap::new(), &["2026-10-21"]);
+            for value in values {
+                headers.append("anthropic-beta", HeaderValue::from_static(value));
+            }
+            headers
+        };
+        let one = of(&["a,b"]);
+        for same in [of(&["b, a"]), of(&["b", "a"]), of(&["a,,b,", "", "b"])] {
+            assert_eq!(keyed(&same), keyed(&one));
+        }
+        assert_ne!(keyed(&of(&["a"])), keyed(&one));
+        for dialect in [Dialect::Chat, Dialect::Responses, Dialect::Completions] {
+            assert_eq!(sorted(&one, dialect), []);
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bardo_cache::policy::Wish;
 use bardo_ledger::StoreError;
+use bardo_router::Router;
 use bardo_types::Degradation;
 use bardo_types::chat::{Assembler, ChatRequest, StreamEvent};
 use bardo_types::model::{Capabilities, Dialect, Service};
@@ -129,7 +130,12 @@ impl Engine {
         }
         if only {
             self.cache.refuse(&call.principal().account);
-            return Err(EngineError::NotCached { why: NONE_STORED });
+            let plan = self.plan_for(call, &mut Router::route);
+            return Err(match plan {
+                // There never will be one.
+                Err(error @ EngineError::NoRoute(_)) => error,
+                _ => EngineError::NotCached { why: NONE_STORED },
+            });
         }
         let reason = if serves {
             self.unserved(call, &slot)

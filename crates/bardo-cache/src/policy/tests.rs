@@ -234,6 +234,11 @@ fn requests_that_act_outside_the_model_are_not_kept() {
         change(&mut request);
         assert_eq!(may_use(&cold(&request)), Err(expected));
     }
+    for silent in ["null", "false"] {
+        let mut request = request();
+        request.extra = vec![("background".into(), json(silent))];
+        assert_eq!(may_use(&cold(&request)), Ok(()), "{silent} is no demand");
+    }
     let mut declared = request();
     declared.tools = vec![Tool::Custom {
         name: "f".into(),

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod audit_accounts;
+mod audit_rules;
 mod fixtures;
 mod guard_agent;
 mod guard_attribute;

@@ -149,3 +149,12 @@ async fn a_forced_call_is_only_a_wish_where_calls_are_text() {
         read.head
     );
 }
+
+#[tokio::test]
+async fn a_stored_answer_of_a_model_that_nobody_has_is_a_wrong_model() {
+    let purse = crate::caching::purse().await;
+    let mut body = crate::caching::asking(Dialect::Chat, "gpt-9000", "Hello.", false);
+    body["bardo"] = serde_json::json!({ "cache": "only-if-cached" });
+    let refused = purse.ask(Dialect::Chat, &body).await.unwrap_err();
+    assert!(matches!(refused, EngineError::NoRoute(_)), "{refused}");
+}

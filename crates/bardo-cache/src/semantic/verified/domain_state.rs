@@ -37,7 +37,7 @@ impl AuditPool {
         f64::from(self.wrong) / f64::from(self.audits.max(1))
     }
 
-    /// Both together.
+    /// The audits of two pools together.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             audits: self.audits.saturating_add(other.audits),
