@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bardo_cache::scope::Namespace;
-use bardo_cache::second::Loss;
+use bardo_cache::second::{Loss, SecondLevel};
 use bardo_cache::store::Flush;
 use bardo_cache::ttl::MarketRegime;
 use bardo_cache::watch::{Changes, WatchedRequest};
@@ -19,6 +19,7 @@ use crate::engine::Engine;
 use crate::engine_future::EngineFuture;
 use crate::invalidations::FlushCause;
 use crate::partition::namespace_of;
+use crate::untold::Untold;
 
 /// What an invalidation removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -170,10 +171,8 @@ impl Engine {
                 return Ok(());
             };
             let known = self.cache.invalidations();
-            while let Some(telling) = known.untold.next() {
-                level.flush(telling.flush()).await?;
-                telling.done();
-            }
+            // A level that takes no news may still give those of others.
+            let told = tell_all(&**level, &known.untold).await;
             let after = known.applied();
             let news = level.flushes(after).await?;
             let telling = news.is_back.then(|| known.untold.begin(Flush::All));
@@ -194,9 +193,18 @@ impl Engine {
                 level.flush(telling.flush()).await?;
                 telling.done();
             }
-            Ok(())
+            told
         })
     }
+}
+
+/// Tells the level behind the flushes that it could not be told at once.
+async fn tell_all(level: &dyn SecondLevel, untold: &Untold) -> Result<(), Loss> {
+    while let Some(telling) = untold.next() {
+        level.flush(telling.flush()).await?;
+        telling.done();
+    }
+    Ok(())
 }
 
 /// Removes what the flushes name from the levels behind the memory of this process. From this call

@@ -137,7 +137,12 @@ impl RecentFlushes {
         if self.of_tenant.len() >= TENANTS && !self.of_tenant.contains_key(tenant) {
             self.forget_oldest();
         }
-        let own = self.of_tenant.entry(tenant.clone()).or_default();
+        let forgotten = self.forgotten;
+        let own = self.of_tenant.entry(tenant.clone());
+        let own = own.or_insert_with(|| LastFlushes {
+            forgotten,
+            ..LastFlushes::default()
+        });
         own.note(self.count, flush.clone());
     }
 

@@ -269,6 +269,8 @@ async fn a_removal_goes_on_when_its_caller_stops_waiting() {
 #[derive(Default)]
 struct SharedLevel {
     entries: Mutex<Vec<CachedAnswer>>,
+    /// Takes no removals, and tells those of others.
+    is_full: AtomicBool,
     removals: Mutex<Vec<Flush>>,
     losses: LevelLosses,
 }
@@ -305,6 +307,9 @@ impl SecondLevel for SharedLevel {
 
     /// Removes everything, whatever is named.
     fn flush<'a>(&'a self, flush: &'a Flush) -> LevelFuture<'a, Result<u64, Loss>> {
+        if self.is_full.load(Ordering::Relaxed) {
+            return Box::pin(std::future::ready(Err(Loss::Down)));
+        }
         self.entries().clear();
         self.removals().push(flush.clone());
         Box::pin(std::future::ready(Ok(0)))
@@ -460,4 +465,22 @@ async fn a_removed_answer_stays_removed_where_the_level_behind_goes_back_to_what
     assert!(level.entries().is_empty());
     assert_eq!(*level.removals(), [Flush::All]);
     assert_eq!(place().await, "miss");
+}
+
+#[tokio::test]
+async fn a_level_that_takes_no_removals_still_tells_those_of_others() {
+    let level = Arc::new(SharedLevel::default());
+    let bench = bench(Arc::clone(&level) as Arc<dyn SecondLevel>);
+    bench.engine.follow_flushes().await.expect("it answers");
+    let body = asking(Dialect::Chat, "gpt-5.5", &words("shared"), false);
+    bench.ask(Dialect::Chat, &body).await.expect("an answer");
+    let stored = || bench.engine.cache().store().stats().entries;
+    assert_eq!(stored(), 1);
+    // Another process removes it, then the level is full.
+    level.removals().push(Flush::All);
+    level.is_full.store(true, Ordering::Relaxed);
+    let own = Flush::Tenant(AccountId::parse("another").expect("an id"));
+    bench.engine.invalidate(&[own], FlushCause::Account).await;
+    assert_eq!(bench.engine.follow_flushes().await, Err(Loss::Down));
+    assert_eq!(stored(), 0);
 }

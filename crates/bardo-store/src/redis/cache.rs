@@ -189,7 +189,9 @@ impl RedisCache {
             mark.into_bytes(),
         ];
         self.level
-            .ask(None, move |mut open| async move {
+            // Nobody waits for it, and a connection that is given up for a large answer is missed by
+            // all look-ups.
+            .ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
                 open.run(PUT, &keys, &arguments).await
             })
             .await

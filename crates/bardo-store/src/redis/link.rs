@@ -107,6 +107,7 @@ impl Link {
     pub(super) async fn hold(self: Arc<Self>) {
         let mut pause = PAUSE_MIN;
         let mut number = 0;
+        let mut is_told = false;
         loop {
             number += 1;
             let opened = timeout(self.connect_timeout, self.connect(number)).await;
@@ -116,8 +117,21 @@ impl Link {
                 self.up.store(true, Ordering::Release);
                 self.tried.send_replace(true);
                 self.lost.notified().await;
-                pause = PAUSE_MIN;
+                (pause, is_told) = (PAUSE_MIN, false);
             } else {
+                if !is_told {
+                    // The error's detail may repeat the URL.
+                    let error = opened.map_or("timeout".to_owned(), |opened| {
+                        opened
+                            .err()
+                            .map_or(String::new(), |error| error.category().to_owned())
+                    });
+                    tracing::warn!(
+                        error,
+                        "no connection to Redis; tried again until there is one"
+                    );
+                    is_told = true;
+                }
                 self.tried.send_replace(true);
             }
             sleep(pause).await;

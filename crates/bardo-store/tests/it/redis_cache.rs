@@ -321,6 +321,23 @@ fn a_redis_that_says_nothing_is_a_miss_within_the_budget_and_then_at_once() {
 }
 
 #[test]
+fn something_else_with_the_name_of_a_set_hides_no_entry_and_fails_no_flush() {
+    let server = RedisServer::start().unwrap();
+    let cache = connected(&patient(&server, OPERATOR));
+    let one = entry("a", &["ETH"]);
+    for set in Vault::new(OPERATOR.as_bytes()).unwrap().sets(&one) {
+        let set = format!("bardo:{{cache}}:s:{set}");
+        server.command(&["SET", &set, "garbage"]).unwrap();
+    }
+    let last = block_on(cache.flushes(None)).unwrap().last;
+    let refused = block_on(cache.put(&one, 9_000, last));
+    assert_eq!(refused, Err(Loss::Refused));
+    assert_eq!(get(&cache, &one), SecondFetch::Absent);
+    block_on(cache.flush(&Flush::All)).unwrap();
+    block_on(cache.flush(&Flush::Tenant(account("a")))).unwrap();
+}
+
+#[test]
 fn an_entry_that_is_private_or_large_never_leaves_the_process() {
     let server = RedisServer::start().unwrap();
     let cache = connected(&RedisCacheOptions {

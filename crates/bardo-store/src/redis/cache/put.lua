@@ -13,6 +13,13 @@ local mark = orders[1] and string.sub(redis.sha1hex(orders[1]), 1, 16) or string
 if mark ~= ARGV[4] then
     return
 end
+-- Where something else has the name of a set, no flush would find the entry.
+for i = 4, #KEYS do
+    local kind = redis.call('TYPE', KEYS[i]).ok
+    if kind ~= 'zset' and kind ~= 'none' then
+        return redis.error_reply('ERR ' .. KEYS[i] .. ' is a ' .. kind)
+    end
+end
 local left = tonumber(ARGV[1])
 redis.call('SET', KEYS[3], ARGV[2], 'PX', left)
 local time = redis.call('TIME')
