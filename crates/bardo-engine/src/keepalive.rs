@@ -135,6 +135,7 @@ impl Engine {
             }),
             affinity: prompt.affinity.clone(),
             is_keepalive: true,
+            begun: 0,
             stored: std::sync::OnceLock::new(),
         };
         Some(Leg {

@@ -18,7 +18,10 @@ use crate::partition::prompt_owner;
 use crate::prompt_cache::{LegCache, PromptDigest, session_id};
 use crate::received::Task;
 use crate::routed::Routed;
-use crate::warm_prompts::{WarmPrompt, keepalive_request};
+use crate::warm_prompts::{self, WarmPrompt, keepalive_request};
+
+/// Fewest tokens that are taken for cached where the minimum of a model is not known.
+const CACHED_MIN: u64 = 1_024;
 
 impl Engine {
     /// What is known and decided of the prompt cache of a candidate; `None` where the gateway sets
@@ -73,16 +76,24 @@ impl Engine {
         };
         let ttl = match fixed.or(decided) {
             Some(plan) => plan.stable.max(plan.turns),
-            // Caches without marks live about as long.
-            None => Some(CacheTtl::FiveMinutes),
+            None => match longest_mark(request) {
+                None if caps.cache_marks => None,
+                // Caches without marks live about as long.
+                own => Some(own.unwrap_or(CacheTtl::FiveMinutes)),
+            },
         };
-        let affinity = session.zip(ttl).filter(|_| caps.caches(prompt.tokens));
+        let least = match caps.cache_minimum_tokens {
+            0 => CACHED_MIN,
+            known => known,
+        };
+        let affinity = session.zip(ttl).filter(|_| prompt.tokens >= least);
         Some(Arc::new(LegCache {
             caches: Arc::clone(&self.prompt_caches),
             marks,
             fixed,
             stored: OnceLock::new(),
             is_keepalive: false,
+            begun: self.prompt_caches.stored.flush_count(),
             affinity: affinity.map(|(session, ttl)| {
                 let affinity = Affinity {
                     endpoint: endpoint.name.clone(),
@@ -117,12 +128,15 @@ impl Engine {
         let hints = call.hints().route.as_deref();
         // Of other providers nobody knows that a use renews an entry.
         let policy = call.snapshot().setup.keepalive.as_ref();
+        // Others take marks of this form without a lifetime, or refuse it.
+        let rates = CacheRates::of(&price, whole, endpoint.service == Service::Anthropic);
         let keepalive = policy
             .filter(|_| keeps && endpoint.service == Service::Anthropic)
+            .filter(|_| warm_prompts::may_be_kept(prompt.request))
             .and_then(|policy| {
                 let now = self.prompt_caches.millis(Instant::now());
-                let price = price.for_prompt(whole);
-                self.warm_prompts.terms(policy, stable.id, &price, now)
+                let price = (&price.for_prompt(whole), &rates);
+                self.warm_prompts.terms(policy, stable, price, now)
             });
         let sighting = Sighting {
             pool: prompt.pool,
@@ -132,8 +146,7 @@ impl Engine {
                 tokens: whole,
             },
             minimum: candidate.entry.capabilities.cache_minimum_tokens,
-            // Others take marks of this form without a lifetime, or refuse it.
-            rates: CacheRates::of(&price, whole, endpoint.service == Service::Anthropic),
+            rates,
             followed: hints.and_then(|hints| Some(hints.call_index? < hints.call_count?)),
             keepalive,
         };
@@ -154,7 +167,11 @@ impl Engine {
         match warming.zip(self.warm_prompt(call, leg, decision)) {
             Some((warming, prompt)) => {
                 let asked = self.prompt_caches.millis(asked);
-                self.warm_prompts.keep(id, prompt, warming, asked);
+                let begun = cache.map_or(0, |cache| cache.begun);
+                let is_dropped =
+                    |owner: &_| self.prompt_caches.stored.is_dropped_since(begun, owner);
+                self.warm_prompts
+                    .keep(id, prompt, (warming, asked), is_dropped);
             }
             None => self.warm_prompts.forget(id),
         }

@@ -122,6 +122,8 @@ pub(crate) struct LegCache {
     pub(crate) affinity: Option<(PrefixId, Affinity)>,
     /// Whether the call only keeps the prompt of the session in the cache.
     pub(crate) is_keepalive: bool,
+    /// Removals of stored answers before the request.
+    pub(crate) begun: u64,
     /// The prefix of the request, and whether it was named as a stored one; set where the provider
     /// may store it, when it is sent.
     pub(crate) stored: OnceLock<(PrefixId, bool)>,

@@ -104,13 +104,13 @@ impl StoredPrefixes {
         self.flushes().count
     }
 
-    /// Whether a flush after the one of this number meant a prefix. Of those that are forgotten, each may
+    /// Whether a flush after the one of this number meant a prompt. Of those that are forgotten, each may
     /// have.
-    fn is_dropped_since(&self, count: u64, stored: &StoredPrefix) -> bool {
+    pub(crate) fn is_dropped_since(&self, count: u64, owner: &PromptOwner) -> bool {
         let flushes = self.flushes();
         let since = usize::try_from(flushes.count - count).unwrap_or(usize::MAX);
         let mut last = flushes.last.iter().rev().take(since);
-        since > flushes.last.len() || last.any(|flush| stored.owner.is_dropped_by(flush))
+        since > flushes.last.len() || last.any(|flush| owner.is_dropped_by(flush))
     }
 
     /// Takes in a new stored prefix, whose creation began after `begun` flushes.
@@ -128,7 +128,7 @@ impl StoredPrefixes {
         let tokens = stored.tokens;
         let mut table = self.table();
         table.created(id, stored.clone(), tokens, expires, spent)?;
-        if self.is_stopped() || self.is_dropped_since(begun, &stored) {
+        if self.is_stopped() || self.is_dropped_since(begun, &stored.owner) {
             table.take(|one| *one == stored);
             return Err(stored);
         }

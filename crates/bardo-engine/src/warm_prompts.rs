@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bardo_cache::prefix::{
-    Affinity, DueCall, KeepaliveTerms, Millis, PrefixId, WarmTable, Warming,
+    Affinity, CacheRates, DueCall, KeepaliveTerms, Millis, PrefixId, Stretch, WarmTable, Warming,
 };
 use bardo_cache::store::Flush;
 use bardo_types::chat::{ChatRequest, MarkPlan, Message, OutputFormat, Role, Text, ToolChoice};
@@ -66,30 +66,46 @@ impl WarmPrompts {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The terms of keepalive calls for a prompt; `None` where none may follow it now.
+    /// The terms of keepalive calls for a prompt, and its prefix; `None` where none may follow it now:
+    /// a mark that relies on one would be paid for nothing.
     pub(crate) fn terms(
         &self,
         policy: &KeepalivePolicy,
-        id: PrefixId,
-        price: &Price,
+        prefix: Stretch,
+        (price, rates): (&Price, &CacheRates),
         now: Millis,
     ) -> Option<KeepaliveTerms> {
         let is_on =
             self.is_attended.load(Ordering::Relaxed) && !self.is_stopped.load(Ordering::Relaxed);
-        let has_room = is_on
-            && self
-                .table()
-                .has_room(id, MicroUsd::ZERO, &policy.limits, now);
-        has_room.then_some(KeepaliveTerms {
+        let terms = KeepaliveTerms {
             in_row: policy.in_row,
             output: price.output,
-        })
+        };
+        let has_room = is_on && {
+            let charge = terms.charge(rates, prefix.tokens);
+            let table = self.table();
+            table.has_room(prefix.id, charge, &policy.limits, now)
+        };
+        has_room.then_some(terms)
     }
 
-    /// Keeps a prompt that a provider read at `asked`.
-    pub(crate) fn keep(&self, id: PrefixId, prompt: WarmPrompt, warming: Warming, asked: Millis) {
-        if !self.is_stopped.load(Ordering::Relaxed) {
-            self.table().keep(id, Arc::new(prompt), warming, asked);
+    /// Keeps a prompt that a provider read at `asked`, unless a removal has meant it since.
+    pub(crate) fn keep(
+        &self,
+        id: PrefixId,
+        prompt: WarmPrompt,
+        (warming, asked): (Warming, Millis),
+        is_dropped: impl FnOnce(&PromptOwner) -> bool,
+    ) {
+        if self.is_stopped.load(Ordering::Relaxed) {
+            return;
+        }
+        // A removal is noted before it looks into the table.
+        let mut table = self.table();
+        if is_dropped(&prompt.owner) {
+            table.forget(id);
+        } else {
+            table.keep(id, Arc::new(prompt), warming, asked);
         }
     }
 
@@ -156,9 +172,21 @@ impl WarmPrompts {
 /// where the choice of tools leaves some out of what is sent. The form of the answer stays: providers
 /// keep a prompt with it.
 pub(crate) fn keepalive_request(sent: &ChatRequest) -> Option<ChatRequest> {
-    if matches!(sent.tool_choice, Some(ToolChoice::Allowed { .. })) {
+    if !may_be_kept(sent) {
         return None;
     }
+    let mut request = ChatRequest::new(sent.dialect, sent.model.clone());
+    request.tools = sent.tools.clone();
+    request.messages = sent.leading_system().to_vec();
+    let turn = Message::new(Role::User, vec![Text::new(TURN.to_owned()).into()]);
+    request.messages.push(turn);
+    request.output = sent.output.clone();
+    request.max_output_tokens = Some(1);
+    Some(request)
+}
+
+/// Whether [`keepalive_request`] has a request for this one.
+pub(crate) fn may_be_kept(sent: &ChatRequest) -> bool {
     let system = sent.leading_system();
     let tools = sent.tools.iter().map(bardo_types::chat::Tool::bytes);
     let form = match &sent.output {
@@ -166,15 +194,6 @@ pub(crate) fn keepalive_request(sent: &ChatRequest) -> Option<ChatRequest> {
         OutputFormat::Text | OutputFormat::JsonObject => 0,
     };
     let bytes: usize = tools.chain(system.iter().map(Message::bytes)).sum();
-    if bytes.saturating_add(form) > PROMPT_MAX {
-        return None;
-    }
-    let mut request = ChatRequest::new(sent.dialect, sent.model.clone());
-    request.tools = sent.tools.clone();
-    request.messages = system.to_vec();
-    let turn = Message::new(Role::User, vec![Text::new(TURN.to_owned()).into()]);
-    request.messages.push(turn);
-    request.output = sent.output.clone();
-    request.max_output_tokens = Some(1);
-    Some(request)
+    let leaves_tools_out = matches!(sent.tool_choice, Some(ToolChoice::Allowed { .. }));
+    !leaves_tools_out && bytes.saturating_add(form) <= PROMPT_MAX
 }

@@ -8,7 +8,7 @@ use bardo_types::money::{ExactCost, MicroUsd, PricePerMillion};
 
 use super::Millis;
 use super::gaps::{Gaps, usable_ms};
-use super::policy::{MarkCase, MarkReason, Verdict, total_with};
+use super::policy::{CacheRates, MarkCase, MarkReason, Verdict, total_with};
 
 /// Time before the end of an entry at which it is used again.
 const AHEAD_MS: Millis = 60_000;
@@ -22,6 +22,16 @@ pub struct KeepaliveTerms {
     pub in_row: u32,
     /// Price of output, of which each call makes one token.
     pub output: PricePerMillion,
+}
+
+impl KeepaliveTerms {
+    /// Cost of one call for a prefix of so many tokens, rounded up; the most where it cannot be
+    /// reckoned.
+    #[must_use]
+    pub fn charge(&self, rates: &CacheRates, tokens: u64) -> MicroUsd {
+        let cost = pings_cost(rates, tokens, self, 1);
+        cost.and_then(ExactCost::charge).unwrap_or(MicroUsd::MAX)
+    }
 }
 
 /// A decision to keep an entry, with the figures behind it.
@@ -112,7 +122,8 @@ pub(super) fn warming(
         return None;
     }
     let without = verdict.cheapest();
-    let ping_cost = pings_cost(case, terms, 1)?;
+    let cost = |calls| pings_cost(&case.rates, case.reused, terms, calls);
+    let ping_cost = cost(1)?;
     let mut best: Option<Warming> = None;
     for ttl in [CacheTtl::FiveMinutes, CacheTtl::OneHour] {
         for pings in 1..=terms.in_row {
@@ -129,7 +140,7 @@ pub(super) fn warming(
                 ttl,
                 pings,
                 ping_cost,
-                spent: pings_cost(case, terms, sent)?,
+                spent: cost(sent)?,
                 without,
                 with,
                 gaps: case.evidence.total,
@@ -143,10 +154,15 @@ pub(super) fn warming(
 }
 
 /// Cost of so many keepalive calls that find their entry; `None` on overflow.
-fn pings_cost(case: &MarkCase, terms: &KeepaliveTerms, count: u64) -> Option<ExactCost> {
+fn pings_cost(
+    rates: &CacheRates,
+    tokens: u64,
+    terms: &KeepaliveTerms,
+    count: u64,
+) -> Option<ExactCost> {
     ExactCost::ZERO
-        .plus(case.rates.read, case.reused.checked_mul(count)?)?
-        .plus(case.rates.fresh, OWN_TOKENS.checked_mul(count)?)?
+        .plus(rates.read, tokens.checked_mul(count)?)?
+        .plus(rates.fresh, OWN_TOKENS.checked_mul(count)?)?
         .plus(terms.output, count)
 }
 

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::LazyLock;
 
 use bardo_cache::prefix::PrefixId;
-use bardo_types::chat::{ChatRequest, Message, Part, Tool};
+use bardo_types::chat::{ChatRequest, Message, OutputFormat, Part, Tool, ToolChoice};
 
 /// Pieces of up to so many bytes together are digested by SipHash, which is faster for short ones,
 /// longer ones by BLAKE3.
@@ -39,9 +39,20 @@ impl Digest {
         self
     }
 
-    /// Tools and system prompt of a request.
+    /// Tools and system prompt of a request, with what changes how providers read them: the tools
+    /// that are left out, and the form of the answer.
     pub(super) fn stable(self, request: &ChatRequest) -> Self {
-        let tools = request.tools.iter().fold(self, Self::tool);
+        let allowed: &[String] = match &request.tool_choice {
+            Some(ToolChoice::Allowed { names, .. }) => names,
+            _ => &[],
+        };
+        let allowed = allowed.iter().fold(self, |digest, name| digest.text(name));
+        let form = match &request.output {
+            OutputFormat::Text => allowed,
+            OutputFormat::JsonObject => allowed.text("json"),
+            OutputFormat::JsonSchema { schema, .. } => allowed.text("schema").text(schema.as_str()),
+        };
+        let tools = request.tools.iter().fold(form, Self::tool);
         request.leading_system().iter().fold(tools, Self::message)
     }
 

@@ -119,16 +119,24 @@ impl Day {
     }
 
     async fn call(&self, text: &str, bardo: Value) {
+        self.send(&self.body(text, bardo)).await;
+    }
+
+    fn body(&self, text: &str, bardo: Value) -> Value {
         let mut body = prompt(Dialect::Chat, MODEL, text);
         let rules = "Follow these rules closely. ".repeat(2_000);
         let messages = body["messages"].as_array_mut().expect("a list");
         messages.insert(0, json!({ "role": "system", "content": rules }));
         body["max_tokens"] = json!(100);
         body["bardo"] = bardo;
+        body
+    }
+
+    async fn send(&self, body: &Value) {
         let call = self.engine.read(received(Call {
             task: Task::Generate,
             dialect: Dialect::Chat,
-            body: &body,
+            body,
             principal: Principal::owner("agent").expect("an id"),
             hints: Hints::default(),
         }));
@@ -262,25 +270,50 @@ async fn private_prompts_and_a_process_that_ends_get_no_keepalive_calls() {
 
 #[tokio::test]
 async fn the_money_of_a_day_ends_the_calls_and_the_marks_that_rely_on_them() {
-    let once = KeepalivePolicy {
-        limits: KeepaliveLimits {
-            calls: 1,
-            ..policy().limits
+    let free = Day::start(Some(policy()));
+    free.beats(5).await;
+    let one = cost(&free.receipts(KEEPALIVE_ACCOUNT)[..1]);
+    let (limits, one_and_a_half) = (policy().limits, MicroUsd::new(one * 3 / 2));
+    for limits in [
+        KeepaliveLimits { calls: 1, ..limits },
+        KeepaliveLimits {
+            usd: one_and_a_half,
+            ..limits
         },
-        ..policy()
-    };
-    let day = Day::start(Some(once));
-    assert_eq!(day.beats(8).await, 1);
-    let beats = day.receipts("agent");
-    let usage = |beat: usize| beats[beat].usage.clone().expect("usage");
-    assert!(usage(4).cache_write() > 0 && usage(5).cache_read > 0);
-    for beat in [6, 7] {
-        assert_eq!(
-            usage(beat).cache_write(),
-            0,
-            "no mark is set that nobody keeps"
-        );
+        KeepaliveLimits {
+            prefix_usd: one_and_a_half,
+            ..limits
+        },
+    ] {
+        let day = Day::start(Some(KeepalivePolicy { limits, ..policy() }));
+        assert_eq!(day.beats(8).await, 1);
+        let beats = day.receipts("agent");
+        let usage = |beat: usize| beats[beat].usage.clone().expect("usage");
+        assert!(usage(4).cache_write() > 0 && usage(5).cache_read > 0);
+        for beat in [6, 7] {
+            assert_eq!(
+                usage(beat).cache_write(),
+                0,
+                "no mark is set that nobody keeps"
+            );
+        }
+        assert_eq!(day.receipts(KEEPALIVE_ACCOUNT).len(), 1);
     }
-    let account = AccountId::parse(KEEPALIVE_ACCOUNT).expect("an id");
-    assert_eq!(day.receipts(account.as_str()).len(), 1);
+}
+
+#[tokio::test]
+async fn a_prompt_that_no_keepalive_call_can_have_gets_no_mark_for_one() {
+    let day = Day::start(Some(policy()));
+    let tool = |name: &str| json!({ "type": "function", "function": { "name": name } });
+    for beat in 0..8 {
+        let mut body = day.body(&format!("Beat {beat}"), json!({}));
+        body["tools"] = json!([tool("f"), tool("g")]);
+        let allowed = json!({ "mode": "auto", "tools": [tool("f")] });
+        body["tool_choice"] = json!({ "type": "allowed_tools", "allowed_tools": allowed });
+        day.send(&body).await;
+        assert_eq!(day.pass(BEAT).await, 0);
+    }
+    let usage = |beat: &Receipt| beat.usage.clone().expect("usage");
+    let beats = day.receipts("agent");
+    assert!(beats[1..].iter().all(|beat| usage(beat).cache_write() == 0));
 }

@@ -566,10 +566,9 @@ async fn a_session_goes_back_to_the_backend_that_holds_its_prompt() {
     let body = |session: &str, rules: &str| {
         let mut body = asked("bardo/auto", json!({ "session_id": session }));
         let messages = body["messages"].as_array_mut().expect("a list");
-        messages.insert(
-            0,
-            json!({ "role": "system", "content": rules.repeat(2_000) }),
-        );
+        let mark = json!({ "type": "ephemeral" });
+        let part = json!({ "type": "text", "text": rules.repeat(2_000), "cache_control": mark });
+        messages.insert(0, json!({ "role": "system", "content": [part] }));
         body
     };
     let plan = |body: &Value| -> (Vec<String>, Option<String>) {
