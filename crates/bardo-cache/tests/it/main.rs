@@ -31,6 +31,7 @@ mod guard_purpose;
 mod guard_quantity;
 mod guard_relations;
 mod guard_scope;
+mod guard_senses;
 mod guard_software;
 mod guard_statement;
 mod guard_synonyms;
