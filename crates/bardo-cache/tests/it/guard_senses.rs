@@ -25,6 +25,10 @@ How do I change a lightbulb? | How do I modify a lightbulb?
 How do I change my hair? | How do I modify my hair?
 Which foods should I avoid? | Which foods should I prevent?
 How do I avoid traffic? | How do I prevent traffic?
+Which foods should I avoid with an infection? | Which foods should I prevent with an infection?
+Should I avoid the sun with a sunburn? | Should I prevent the sun with a sunburn?
+How do I make the playlist? | How do I create the playlist?
+How do I deal with grief? | How do I manage grief?
 When does the ship arrive? | When does the shipment arrive?
 How do I improve my aim? | How do I improve my goal?
 How can I avoid crime? | How can I prevent crime?
@@ -76,6 +80,10 @@ What is the best job site? | What is the best job website?
 Do I need a hard hat on a construction site? | Do I need a hard hat on a construction website?
 How do I find the site of the battle? | How do I find the website of the battle?
 Which site hosts the Olympics? | Which website hosts the Olympics?
+Can I withdraw from index funds? | Can I withdraw from index money?
+How do I withdraw mutual funds? | How do I withdraw mutual money?
+What is the cost of capital? | What is the price of capital?
+What is the cost of production? | What is the price of production?
 What is the height of the dam? | What is the elevation of the dam?
 What is the height of the building? | What is the elevation of the building?
 What is the height of the mountain house? | What is the elevation of the mountain house?
@@ -309,6 +317,8 @@ How do I change the timeout to 30 seconds? | How do I set the timeout to 30 seco
 How do I change my password? | How do I modify my password?
 How do I solve this error? | How do I fix this error?
 What is the main cause of inflation? | What is the primary cause of inflation?
+How do I avoid a hangover? | How do I prevent a hangover?
+How do I make a playlist? | How do I create a playlist?
 What are the benefits of staking? | What are the advantages of staking?
 What are the pros and cons of remote work? | What are the advantages and disadvantages of remote work?
 What are the pros of remote work? | What are the benefits of remote work?
