@@ -42,7 +42,23 @@ pub(super) fn is_letter(tokens: &[Token], at: usize) -> bool {
     let next = word(at + 1);
     let verb = is_auxiliary(next) || TABLES.is_verb(&TABLES.base(next));
     match word(at) {
-        "a" => ends || matches!(before, "hepatitis" | "vitamin" | "influenza"),
+        "a" => {
+            let kind = matches!(
+                before,
+                "hepatitis" | "vitamin" | "influenza" | "column" | "protein"
+            );
+            // "Mv a b", but not "a b tree".
+            let follows = tokens.get(at + 2);
+            let pair = next.len() == 1
+                && next != "i"
+                && follows.is_none_or(|after| {
+                    after.kind == TokenKind::Break
+                        || is_auxiliary(&after.text)
+                        || TABLES.prepositions.contains_key(after.text.as_str())
+                });
+            ends || kind || pair
+        }
+        "s" => before == "size",
         "i" if ends => {
             let pronoun = matches!(before, "" | "than" | "as" | "and" | "or" | "but" | "not");
             !pronoun && !is_auxiliary(before)

@@ -94,7 +94,9 @@ fn structured(digits: &str, tail: &str) -> bool {
     let commas = digits.contains(',') && !grouped(digits);
     let joined = tail.starts_with([':', '/', '-', '–', '^', '*', '+', '='])
         && tail.chars().nth(1).is_some_and(|c| c.is_ascii_digit());
-    points > 1 || commas || joined
+    // "5'6" are feet and inches.
+    let inches = digits.contains('\'') && !grouped(&digits.replace('\'', ","));
+    points > 1 || commas || joined || inches
 }
 
 /// A letter behind digits that is no unit: "3D" has no days, and "5G" no grams.

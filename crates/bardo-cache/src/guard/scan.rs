@@ -2,7 +2,7 @@
 
 use super::letters::{LetterCase, acronym, is_country, is_letter, is_ticker};
 use super::number;
-use super::signs::sign;
+use super::signs::{is_inch, is_marked, sign};
 use super::tables::TABLES;
 
 /// What a token is.
@@ -63,6 +63,8 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
                 push_break(&mut found);
             }
             rest = &rest[first.len_utf8()..];
+        } else if first == '"' && is_inch(&text[..text.len() - rest.len()], &mut found) {
+            rest = &rest[1..];
         } else if let Some(close) = closing(first)
             && let Some((inner, after)) = span(&rest[first.len_utf8()..], close)
         {
@@ -84,7 +86,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
                 found.push(Token::new(TokenKind::Symbol, "-"));
             } else if let Some(sign) = sign(&rest[..end], found.last(), after) {
                 found.push(Token::new(TokenKind::Symbol, sign));
-            } else if is_nullable(&rest[..end], after) {
+            } else if is_nullable(&rest[..end], after) || is_marked(&rest[..end], after) {
                 found.push(Token::new(TokenKind::Code, &rest[..end]));
             } else {
                 chunk(&rest[..end], case, &mut found);
@@ -199,6 +201,15 @@ fn chunk(chunk: &str, case: LetterCase, found: &mut Vec<Token>) {
         return;
     }
     classify(core, case, found);
+    // "A 12' pipe", where no quote began.
+    let feet = call[core.len().min(call.len())..].starts_with('\'')
+        && core.ends_with(|c: char| c.is_ascii_digit())
+        && found
+            .last()
+            .is_some_and(|last| last.kind == TokenKind::Number);
+    if feet && body.len() == chunk.len() {
+        found.push(Token::word("ft"));
+    }
     // "My neighbors' dog", where no quote began.
     let owned = core.ends_with('s') && matches!(&call[core.len()..], "'" | "’");
     if owned && ended == 0 && body.len() == chunk.len() {
@@ -282,7 +293,7 @@ fn parts(core: &str, case: LetterCase, found: &mut Vec<Token>) {
     } else if is_special_name(&lower) {
         found.push(Token::word(lower));
     } else if lower.contains('.') {
-        if lower.split('.').all(|part| part.chars().count() <= 1) {
+        if is_abbreviation(&lower) {
             let letters = lower.replace('.', "");
             let name = letters != "am" && acronym(&letters.to_uppercase());
             let mark = if name { "^" } else { "" };
@@ -305,6 +316,9 @@ fn parts(core: &str, case: LetterCase, found: &mut Vec<Token>) {
                 LetterCase::Short => matches!(part, "US" | "IT" | "WHO"),
             };
             // "us-west-2" is a region, and "us" in it no pronoun.
+            // "Legal in OK" names a state.
+            let placed = found.last().is_some_and(|last| last.is_word("in"));
+            let name = name || placed && matches!(part, "OK" | "HI");
             let name = name || is_country(part, found) || part == "us" && part.len() < core.len();
             let part = &*part.to_lowercase();
             if name {
@@ -318,6 +332,13 @@ fn parts(core: &str, case: LetterCase, found: &mut Vec<Token>) {
     } else {
         found.push(Token::new(TokenKind::Code, core));
     }
+}
+
+/// Single letters with a point behind each: "u.s", but not the range "a..b" and the file "a.c".
+fn is_abbreviation(lower: &str) -> bool {
+    let file = matches!(lower.rsplit_once('.'), Some((name, "c" | "h" | "o" | "r" | "s")) if name.len() == 1 && lower != "u.s");
+    let mut parts = lower.split('.');
+    !file && parts.all(|part| part.chars().count() == 1)
 }
 
 /// A pattern of dates, in which "MM" is the month and "mm" the minute: "YYYY-MM-DD", "HHmm".

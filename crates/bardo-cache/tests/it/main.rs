@@ -34,6 +34,7 @@ mod guard_scope;
 mod guard_senses;
 mod guard_software;
 mod guard_statement;
+mod guard_structure;
 mod guard_synonyms;
 mod guard_verb;
 mod guard_wording;
