@@ -2,6 +2,7 @@
 
 mod alignment;
 mod articles;
+mod heads;
 mod persons;
 mod places;
 mod relations;
@@ -11,7 +12,7 @@ mod wording;
 use std::cmp::Ordering;
 
 use super::Signature;
-use super::atoms::Atom;
+use super::atoms::{Atom, Relation};
 use super::frame::{Asking, SentenceFrame};
 use super::mismatch::Mismatch;
 use super::order;
@@ -137,13 +138,15 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     let tells = what(&first.frame) && what(&second.frame);
     let start = one.iter().map(|atom| atom.chunk).min();
     let defined = |atom: &Atom| start == Some(atom.chunk);
+    // "The water in Rome" is water in Rome.
+    let placed = one.iter().any(|atom| atom.role == Relation::In);
     for &(a, b) in &pairs {
         let complement = complement((one, a), (other, b));
         let (a, b) = (&one[a], &other[b]);
         let owned = || persons::owners((&first.frame, a), (&second.frame, b));
         let subject = first.frame.ask == Asking::YesNo && defined(a);
         let counted = first.frame.ask.is_decided() && !subject;
-        let all = || articles::pointed(a, b).filter(|_| first.frame.ask == Asking::YesNo);
+        let all = || articles::pointed((a, one), (b, other), first.frame.ask, subject && !placed);
         let now = || tense::habit_differs((&first.frame, a), (&second.frame, b));
         let difference = form(a, b, counted)
             .or_else(now)

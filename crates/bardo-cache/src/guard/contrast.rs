@@ -1,5 +1,7 @@
 //! Short words without content that exclude each other: "this" and "that", "here" and "there".
 
+mod question;
+
 use super::mismatch::Mismatch;
 use super::scan::{Token, TokenKind};
 use super::tables::TABLES;
@@ -25,6 +27,14 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("can", "others allowed"),
     ("possible", "others allowed"),
     ("able", "others allowed"),
+    ("whether it is", "when it is"),
+    ("others should", "others do"),
+    ("others would", "others do"),
+    ("should have", "have"),
+    ("what it means", "what it is"),
+    ("takes to do", "does"),
+    ("lasts", "is long"),
+    ("will open", "opens"),
 ];
 
 /// The short words of a text that exclude others.
@@ -44,7 +54,8 @@ impl Contrasts {
         let means = words().any(|token| TABLES.base(&token.text) == "mean");
         Self {
             said: (0..tokens.len())
-                .filter_map(|at| said(tokens, at))
+                .flat_map(|at| [said(tokens, at), question::said(tokens, at)])
+                .flatten()
                 .collect(),
             mentions: mentions && !means,
         }

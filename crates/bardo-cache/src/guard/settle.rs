@@ -29,7 +29,7 @@ pub(super) fn settle(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
         judgement_to_front(atoms);
     }
     if matches!(frame.ask, Asking::YesNo | Asking::Nothing | Asking::How) {
-        amount::each_to_all(atoms);
+        amount::each_to_all(frame, atoms);
     }
     occurrences(frame, atoms);
     if frame.ask == Asking::Nothing && programs(frame, atoms) {

@@ -123,6 +123,26 @@ pub(super) struct Tables {
     pub(super) hosted: HashSet<String>,
     /// Verbs of what somebody may be able to do and not allowed to.
     pub(super) abilities: HashSet<&'static str>,
+    /// Verbs of what is said, seen or decided: "who decides if" is not "who decides when".
+    pub(super) reporting: HashSet<String>,
+    /// Verbs of what is so and not of what is done: "what do I weigh" asks for no advice.
+    pub(super) states: HashSet<String>,
+    /// What one has of another: "the fear of dogs" is not "the fear in dogs".
+    pub(super) felt: HashSet<String>,
+    /// What somebody gives, and another gets: "the advice of doctors" is not "the advice for doctors".
+    pub(super) given: HashSet<String>,
+    /// What is added to a place and has no sum: "add a user in the group" is "add a user to the group".
+    pub(super) enrolled: HashSet<String>,
+    /// Verbs of what goes at a thing from outside: "bark at the car" is not "bark in the car".
+    pub(super) aiming: HashSet<String>,
+    /// Verbs that say another thing with "of": "smell of gas" is not "smell gas".
+    pub(super) senses: HashSet<String>,
+    /// What has no other length than its time: "how long is the film" and "how long does it last".
+    pub(super) spans: HashSet<String>,
+    /// What there is against something: "does rabies have a cure" is "is there a cure for rabies".
+    pub(super) cures: HashSet<String>,
+    /// What is not counted, where "the" names a certain one: "is the ice safe" is not "is ice safe".
+    pub(super) masses: HashSet<String>,
     /// Words that ask about a word itself: "what rhymes with big".
     pub(super) mentions: HashSet<String>,
     /// Words of which the one before them is a name: "the exit command".

@@ -55,6 +55,8 @@ pub(super) struct Builder {
     /// Words since a form of "be".
     pub(super) since_be: Option<usize>,
     pub(super) joined: Option<&'static str>,
+    /// The word before, but for an article, is "as".
+    pub(super) acts_as: bool,
     /// "Not" or the like stands before: "not displayed correctly".
     pub(super) denied: bool,
 }
@@ -119,6 +121,7 @@ impl Builder {
                 self.dangling();
             }
             self.bounded();
+            self.acts_as = word == "as";
         } else if (!self.is_soft(word) || self.says(tokens, at))
             && !self.is_unquantified(tokens, at)
         {
@@ -254,6 +257,7 @@ impl Builder {
             last.modifier = last.chunk == self.chunk && self.joined.is_none();
         }
         let after_be = self.since_be.is_some() && !self.aimed;
+        let being = self.being;
         let ongoing = shown.ends_with("ing") && !TABLES.fixed.contains(shown);
         self.atoms.push(Atom {
             key,
@@ -265,7 +269,8 @@ impl Builder {
             modifier: false,
             passive: voice.passive,
             participle: voice.participle,
-            progressive: after_be && (ongoing || self.being && voice.participle),
+            progressive: after_be
+                && (ongoing || being && (voice.participle || self.since_be == Some(1))),
             after_be,
             open: false,
             past: self.finite && is_past(shown) && !voice.participle,
@@ -273,6 +278,7 @@ impl Builder {
             capital: None,
             definite: self.definite,
             determiner: self.determiner,
+            acts_as: std::mem::take(&mut self.acts_as),
             joined: self.joined.take(),
         });
         self.filled = true;

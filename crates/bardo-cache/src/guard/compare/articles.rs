@@ -1,6 +1,7 @@
 //! Articles and capitals that say of what a word speaks: "prison" and "the prison", "Police" and "police".
 
 use crate::guard::atoms::{Atom, Relation};
+use crate::guard::frame::Asking;
 use crate::guard::mismatch::Mismatch;
 use crate::guard::tables::TABLES;
 
@@ -38,12 +39,49 @@ pub(super) fn exchanged<'a>(pairs: impl Iterator<Item = (&'a Atom, &'a Atom)>) -
     Some(named(a, b))
 }
 
-/// Things that are pointed at in one text, and all of them in the other: "are these drugs safe" and "are
-/// drugs safe".
-pub(super) fn pointed(a: &Atom, b: &Atom) -> Option<Mismatch> {
-    let points = |atom: &Atom| atom.plural && matches!(atom.determiner, "this" | "that");
-    let all = |atom: &Atom| atom.plural && !atom.definite && atom.determiner.is_empty();
-    (points(a) && all(b) || all(a) && points(b)).then(|| named(a, b))
+/// What is pointed at in one text, and all of its kind in the other: "are these drugs safe" and "are drugs
+/// safe", "does this bread contain gluten" and "does bread contain gluten".
+pub(super) fn pointed(
+    (a, one): (&Atom, &[Atom]),
+    (b, other): (&Atom, &[Atom]),
+    ask: Asking,
+    is_subject: bool,
+) -> Option<Mismatch> {
+    let asks = matches!(
+        ask,
+        Asking::YesNo | Asking::HowLong | Asking::HowMuch | Asking::HowMany
+    );
+    // "The meat halal" is one phrase here, as "the meat price" is.
+    let alone = |atom: &Atom| !atom.modifier || one.len() == 2;
+    let the = |atom: &Atom| {
+        let certain = atom.definite && atom.determiner.is_empty() && alone(atom);
+        is_subject && certain && TABLES.masses.contains(&atom.key)
+    };
+    let points = |atom: &Atom| matches!(atom.determiner, "this" | "that") || the(atom);
+    let all = |atom: &Atom, atoms: &[Atom]| {
+        !atom.definite && atom.determiner.is_empty() || is_object(atom, atoms)
+    };
+    // "Is this water safe" is "is it safe to drink this water".
+    let elsewhere = |atoms: &[Atom]| !a.plural && atoms.iter().any(points);
+    let only = |points_at: bool, (all_of, atoms): (&Atom, &[Atom])| {
+        points_at && all(all_of, atoms) && !elsewhere(atoms)
+    };
+    let apart = only(points(a) && !is_object(a, one), (b, other))
+        || only(points(b) && !is_object(b, other), (a, one));
+    (asks && a.plural == b.plural && apart).then(|| named(a, b))
+}
+
+/// Whether a word stands behind a verb in its phrase, so that the determiner before is another one's: "can my
+/// son eat fish".
+fn is_object(atom: &Atom, atoms: &[Atom]) -> bool {
+    let at = atoms.iter().position(|other| std::ptr::eq(other, atom));
+    let before = at
+        .and_then(|at| at.checked_sub(2))
+        .and_then(|at| atoms.get(at..at + 2));
+    before.is_some_and(|pair| {
+        let one_phrase = pair.iter().all(|word| word.chunk == atom.chunk);
+        one_phrase && TABLES.is_verb(&TABLES.base(&pair[1].shown))
+    })
 }
 
 /// Says that a word stands behind another determiner in each text.

@@ -1,5 +1,6 @@
 //! Words that stand behind another preposition in each text.
 
+use super::heads;
 use super::places::WordPlaces;
 use crate::guard::Signature;
 use crate::guard::atoms::{Atom, Relation};
@@ -14,7 +15,9 @@ pub(super) fn relations(
     pairs: &[(usize, usize)],
 ) -> Option<Mismatch> {
     let (one, other) = (&first.atoms[..], &second.atoms[..]);
-    let apart = |&&(a, b): &&(usize, usize)| shows_or_holds(one, a, &other[b]);
+    let apart = |&&(a, b): &&(usize, usize)| {
+        shows_or_holds(one, a, &other[b]) || heads::differ((one, a), (other, b))
+    };
     if let Some(&(a, b)) = pairs.iter().find(apart) {
         return Some(relation(&one[a], &other[b]));
     }
@@ -58,8 +61,7 @@ impl Eased {
             pays: both(|atoms| atoms.iter().any(|atom| atom.key == "pay")),
             adds: both(|atoms| {
                 let has = |role| atoms.iter().any(|atom| atom.role == role);
-                atoms.iter().any(|atom| atom.key == "add")
-                    && !(has(Relation::To) && has(Relation::In))
+                enrolls(atoms) && !(has(Relation::To) && has(Relation::In))
             }),
         }
     }
@@ -70,6 +72,16 @@ impl Eased {
             || self.pays && means_agree(a, b)
             || self.adds && places_agree(a, b)
     }
+}
+
+/// Whether something is added that has no sum: "add a user", but not "add the numbers".
+fn enrolls(atoms: &[Atom]) -> bool {
+    let add = atoms.iter().position(|atom| atom.key == "add");
+    let Some(object) = add.and_then(|add| atoms.get(add + 1)) else {
+        return false;
+    };
+    let object = atoms.iter().rfind(|atom| atom.chunk == object.chunk);
+    object.is_some_and(|object| TABLES.enrolled.contains(&object.key))
 }
 
 /// One word behind two prepositions, as they were written where both are of one role.

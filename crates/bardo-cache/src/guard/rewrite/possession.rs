@@ -37,10 +37,21 @@ pub(super) fn have_to_there_is(mut tokens: Vec<Token>) -> Vec<Token> {
     }
     let mut found = words(&["is", "there"]);
     found.extend_from_slice(object);
-    found.push(Token::word("in"));
+    found.push(Token::word(held_by(object)));
     found.extend_from_slice(&tokens[1..verb]);
     found.extend(tokens.drain(end..));
     found
+}
+
+/// The preposition of who has a thing: parking is in a hotel, a cure is for an illness, and a side effect is
+/// that of a drug.
+fn held_by(object: &[Token]) -> &'static str {
+    let key = object.last().map(|last| TABLES.canonical(&last.text));
+    match key {
+        Some(key) if TABLES.cures.contains(&key) => "for",
+        Some(key) if TABLES.felt.contains(&key) => "of",
+        _ => "in",
+    }
 }
 
 /// "Is there free parking" is "is parking free", and neither is "parking in the free zone".

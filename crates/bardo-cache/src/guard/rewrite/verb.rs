@@ -172,7 +172,11 @@ pub(super) fn perform_noun_to_verb(tokens: Vec<Token>) -> Vec<Token> {
         } else if carries {
             found.push(tokens[noun].clone());
             at = noun + 1;
-            if is_word(tokens.get(at), &["of", "on"]) {
+            // To "make a trade on Uniswap" is no trade of Uniswap.
+            let venue = tokens
+                .get(at + 1)
+                .is_some_and(|next| is_of_class(next, "protocol") || is_of_class(next, "chain"));
+            if is_word(tokens.get(at), &["of", "on"]) && !(venue && tokens[at].is_word("on")) {
                 at += 1;
             }
         } else if keeps {

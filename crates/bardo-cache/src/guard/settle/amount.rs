@@ -72,8 +72,8 @@ const RECURRENT: [&str; 12] = [
 ];
 
 /// "Every file" is "all files", where no amount is said: "the limit for each user" is not "the limit for
-/// all users".
-pub(super) fn each_to_all(atoms: &mut [Atom]) {
+/// all users", "a folder for each client" is not "a folder for all clients", and each player can win.
+pub(super) fn each_to_all(frame: &SentenceFrame, atoms: &mut [Atom]) {
     // "Files above 5 MB" are no sum.
     let compares = |at: usize| {
         let before = at.checked_sub(1).map_or("", |before| &*atoms[before].key);
@@ -93,10 +93,22 @@ pub(super) fn each_to_all(atoms: &mut [Atom]) {
         let next = atoms.get(each + 1);
         next.is_some_and(|next| RECURRENT.contains(&next.key.as_str()))
     };
-    let each = each.filter(|&each| !recurs(each));
+    let one = |each: usize| each == 0 && frame.modals.contains(&"can");
+    let each = each.filter(|&each| !recurs(each) && !is_shared(atoms, each) && !one(each));
     if let Some(each) = each.filter(|_| !(0..atoms.len()).any(counts)) {
         atoms[each].key = "all".to_owned();
     }
+}
+
+/// Whether there is one thing for all, or one for each: "save each sheet as a PDF", "a folder for each client".
+fn is_shared(atoms: &[Atom], each: usize) -> bool {
+    let goal = matches!(atoms[each].role, Relation::For | Relation::To);
+    let before = each.checked_sub(1).map(|before| &atoms[before]);
+    let given = goal && before.is_some_and(|thing| thing.determiner == "a");
+    let made = |atom: &Atom| {
+        atom.determiner == "a" && (atom.acts_as || matches!(atom.preposition, "into" | "to"))
+    };
+    given || atoms[each..].iter().any(made)
 }
 
 /// Reads the words of a price or of a sum in one form.

@@ -99,6 +99,16 @@ impl Tables {
         tables.done = tables.keys("done");
         tables.settings = tables.keys("settings");
         tables.sets = tables.keys("sets");
+        tables.spans = tables.keys("spans");
+        tables.reporting = tables.keys("reporting");
+        tables.states = tables.keys("states");
+        tables.felt = tables.keys("felt");
+        tables.given = tables.keys("given");
+        tables.enrolled = tables.keys("enrolled");
+        tables.aiming = tables.keys("aiming");
+        tables.senses = tables.keys("senses");
+        tables.masses = tables.keys("masses");
+        tables.cures = tables.keys("cures");
         for (words, beside) in lines(CONTEXTS, "@") {
             tables.context(words, beside);
         }

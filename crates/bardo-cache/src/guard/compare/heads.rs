@@ -1,0 +1,79 @@
+//! Prepositions that say another thing behind certain words: "the fear of dogs" and "the fear in dogs".
+
+use crate::guard::atoms::{Atom, Relation};
+use crate::guard::tables::TABLES;
+
+/// Whether a word stands in another relation in the second text, by what stands before it.
+pub(super) fn differ(one: (&[Atom], usize), other: (&[Atom], usize)) -> bool {
+    let (a, b) = (&one.0[one.1], &other.0[other.1]);
+    of_or_in(head(one), a, b)
+        || is_priced_in(one, b)
+        || aims_at(one, b)
+        || of_untold(one, other)
+        || acts_as(one, other)
+}
+
+/// The word before the phrase of a word.
+fn head((atoms, at): (&[Atom], usize)) -> Option<&Atom> {
+    let before = atoms[..at].iter();
+    before.rev().find(|atom| atom.chunk != atoms[at].chunk)
+}
+
+/// "The fear of dogs" and "the fear in dogs", "the rewards of validators" and "the rewards for validators",
+/// "the price of Bitcoin" and "the price in Bitcoin", "the University of Texas" and "the university in
+/// Texas".
+fn of_or_in(head: Option<&Atom>, a: &Atom, b: &Atom) -> bool {
+    let Some(head) = head.filter(|_| a.role == Relation::Of) else {
+        return false;
+    };
+    match b.role {
+        Relation::In => {
+            let titled = head.capital == Some(true) && a.class != "time";
+            let valued = a.class == "ticker" || a.class == "currency" && head.key == "price";
+            titled || valued || TABLES.felt.contains(&head.key)
+        }
+        Relation::For => TABLES.given.contains(&head.key) && TABLES.actors.contains(&a.key),
+        _ => false,
+    }
+}
+
+/// "The price in Bitcoin" and "the Bitcoin price". With another token beside it, that one is priced.
+fn is_priced_in((atoms, at): (&[Atom], usize), b: &Atom) -> bool {
+    let a = &atoms[at];
+    let value = |atom: &Atom| matches!(atom.class, "ticker" | "currency");
+    let alone = atoms.iter().filter(|atom| value(atom)).count() == 1;
+    let priced = head((atoms, at)).is_some_and(|head| head.key == "price");
+    value(a) && alone && priced && a.role == Relation::In && b.role == Relation::Plain
+}
+
+/// "Bark at the car" and "bark in the car".
+fn aims_at((atoms, at): (&[Atom], usize), b: &Atom) -> bool {
+    let aims = |atom: &Atom| TABLES.aiming.contains(&atom.key);
+    atoms[at].preposition == "at"
+        && b.role == Relation::In
+        && b.preposition != "at"
+        && atoms[..at].iter().any(aims)
+}
+
+/// "Smell of gas" and "smell gas".
+fn of_untold(one: (&[Atom], usize), other: (&[Atom], usize)) -> bool {
+    let (a, b) = (&one.0[one.1], &other.0[other.1]);
+    let roles = a.role == Relation::Of && b.role == Relation::Plain && !b.modifier;
+    let verb = same_before(one, other).is_some_and(|verb| TABLES.senses.contains(&verb.key));
+    roles && verb
+}
+
+/// "Sue as a tenant" and "sue a tenant".
+fn acts_as(one: (&[Atom], usize), other: (&[Atom], usize)) -> bool {
+    let (a, b) = (&one.0[one.1], &other.0[other.1]);
+    let roles = a.acts_as && !b.acts_as && b.role == Relation::Plain;
+    let acts = |verb: &Atom| TABLES.is_verb(&TABLES.base(&verb.shown));
+    roles && same_before(one, other).is_some_and(|verb| acts(verb) || b.determiner == "a")
+}
+
+/// The word before two words, if it is one word in both texts.
+fn same_before<'a>(one: (&'a [Atom], usize), other: (&'a [Atom], usize)) -> Option<&'a Atom> {
+    let before = |(atoms, at): (&'a [Atom], usize)| at.checked_sub(1).map(|before| &atoms[before]);
+    let (verb, same) = before(one).zip(before(other))?;
+    (verb.key == same.key).then_some(verb)
+}
