@@ -139,10 +139,16 @@ pub(super) struct Tables {
     pub(super) senses: HashSet<String>,
     /// What has no other length than its time: "how long is the film" and "how long does it last".
     pub(super) spans: HashSet<String>,
+    /// Verbs of what moves above a thing: "fly over 100 people".
+    pub(super) crossing: HashSet<String>,
+    /// Verbs of what is done in parts during a time: "spread payments over 12 months".
+    pub(super) spreading: HashSet<String>,
     /// What there is against something: "does rabies have a cure" is "is there a cure for rabies".
     pub(super) cures: HashSet<String>,
     /// What is not counted, where "the" names a certain one: "is the ice safe" is not "is ice safe".
     pub(super) masses: HashSet<String>,
+    /// Verbs that pick things by what they have: "count cells with a formula" may count those that have one.
+    pub(super) picking: HashSet<String>,
     /// Words that ask about a word itself: "what rhymes with big".
     pub(super) mentions: HashSet<String>,
     /// Words of which the one before them is a name: "the exit command".

@@ -351,6 +351,66 @@ fn one_is_not_all_of_its_kind() {
 }
 
 #[test]
+fn things_are_picked_by_what_they_have() {
+    separate(&[
+        (
+            "How do I use a formula to count cells?",
+            "How do I count cells with a formula?",
+        ),
+        (
+            "How do I use a label to delete a pod?",
+            "How do I delete a pod with a label?",
+        ),
+        (
+            "How do I use a tag to filter images?",
+            "How do I filter images with a tag?",
+        ),
+    ]);
+    join(&[
+        (
+            "How do I use a formula to count cells?",
+            "How do I count cells using a formula?",
+        ),
+        (
+            "How do I use pandas to delete rows?",
+            "How do I delete rows with pandas?",
+        ),
+        (
+            "Use a seed phrase to import a wallet",
+            "Import a wallet with a seed phrase",
+        ),
+    ]);
+}
+
+#[test]
+fn over_is_no_amount_behind_some_verbs() {
+    separate(&[
+        (
+            "Can I spread payments over 12 months?",
+            "Can I spread payments more than 12 months?",
+        ),
+        (
+            "Does it vest over 4 years?",
+            "Does it vest more than 4 years?",
+        ),
+        (
+            "Can I fly over 100 people?",
+            "Can I fly more than 100 people?",
+        ),
+    ]);
+    join(&[
+        (
+            "Does it take over 2 weeks?",
+            "Does it take more than 2 weeks?",
+        ),
+        (
+            "Can I pay over $500 in cash?",
+            "Can I pay more than $500 in cash?",
+        ),
+    ]);
+}
+
+#[test]
 fn a_state_that_goes_on_is_not_one_that_lasts() {
     separate(&[
         ("Am I being selfish?", "Am I selfish?"),

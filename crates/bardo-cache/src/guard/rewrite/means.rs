@@ -6,8 +6,10 @@ use super::pattern::{
 };
 use crate::guard::frame::is_auxiliary;
 use crate::guard::scan::Token;
+use crate::guard::tables::TABLES;
 
-/// "Use X to import Y" is "import Y with X".
+/// "Use X to import Y" is "import Y with X". "Use a formula to count cells" is "count cells using a formula",
+/// while "count cells with a formula" may count those that have one.
 pub(super) fn use_to_do_to_do_with(mut tokens: Vec<Token>) -> Vec<Token> {
     let Some(at) = place_of(&tokens, 0..tokens.len(), &["use"]) else {
         return tokens;
@@ -25,7 +27,9 @@ pub(super) fn use_to_do_to_do_with(mut tokens: Vec<Token>) -> Vec<Token> {
         let end = clause_end(&tokens, to);
         let tool: Vec<Token> = tokens.drain(at..=to).collect();
         let end = end - tool.len();
-        let with = words(&["with"])
+        let picks = TABLES.picking.contains(&TABLES.canonical(&tokens[at].text));
+        let owned = end > at + 1 && picks && is_word(tool.get(1), &["a", "an"]);
+        let with = words(&[if owned { "via" } else { "with" }])
             .into_iter()
             .chain(tool[1..tool.len() - 1].iter().cloned());
         tokens.splice(end..end, with);

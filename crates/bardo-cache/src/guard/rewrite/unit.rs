@@ -132,8 +132,10 @@ fn unit(text: String, tokens: &[Token], at: usize, found: &mut Vec<Token>) -> us
     if text.is_empty() {
         return at;
     }
+    let passes = passes(found, &text);
     if let Some(last) = found.last_mut().filter(|last| last.kind == TokenKind::Word) {
         match last.text.as_str() {
+            "over" if passes => {}
             "over" | "above" | "beyond" => last.text = "morethan".to_owned(),
             "under" | "below" => last.text = "lessthan".to_owned(),
             _ => {}
@@ -141,6 +143,28 @@ fn unit(text: String, tokens: &[Token], at: usize, found: &mut Vec<Token>) -> us
     }
     found.push(Token::new(TokenKind::Number, text));
     at
+}
+
+/// Whether "over" at the end of the words says where or during what, and not how much: "fly over 100 people",
+/// "spread payments over 12 months".
+fn passes(before: &[Token], number: &str) -> bool {
+    let Some((over, before)) = before.split_last() else {
+        return false;
+    };
+    let timed = ["day", "week", "month", "year", "hour"]
+        .iter()
+        .any(|unit| number.ends_with(unit));
+    let clause = before
+        .iter()
+        .rev()
+        .take_while(|token| token.kind != TokenKind::Break);
+    let mut verbs = clause.map(|token| TABLES.base(&token.text));
+    let lasts = before.last().is_some_and(|last| last.is_word("for"));
+    over.is_word("over")
+        && !lasts
+        && verbs.any(|verb| {
+            TABLES.crossing.contains(&verb) || timed && TABLES.spreading.contains(&verb)
+        })
 }
 
 /// Whether the number behind a word may be a version, in which "3.10" is not "3.1".

@@ -107,8 +107,11 @@ impl Tables {
         tables.enrolled = tables.keys("enrolled");
         tables.aiming = tables.keys("aiming");
         tables.senses = tables.keys("senses");
+        tables.picking = tables.keys("picking");
         tables.masses = tables.keys("masses");
         tables.cures = tables.keys("cures");
+        tables.crossing = tables.bases("crossing");
+        tables.spreading = tables.bases("spreading");
         for (words, beside) in lines(CONTEXTS, "@") {
             tables.context(words, beside);
         }
@@ -126,6 +129,14 @@ impl Tables {
         let rows = lines(LISTS, ":").filter(|(name, _)| *name == list);
         rows.flat_map(|(_, words)| entries(words))
             .map(|word| self.canonical(word))
+            .collect()
+    }
+
+    /// The base forms of the words of a list.
+    fn bases(&self, list: &str) -> HashSet<String> {
+        let rows = lines(LISTS, ":").filter(|(name, _)| *name == list);
+        rows.flat_map(|(_, words)| entries(words))
+            .map(|word| self.base(word))
             .collect()
     }
 
