@@ -47,15 +47,17 @@ pub(super) fn is_letter(tokens: &[Token], at: usize) -> bool {
                 before,
                 "hepatitis" | "vitamin" | "influenza" | "column" | "protein"
             );
-            // "Mv a b", but not "a b tree".
+            // "Mv a b" and "does diff a b show", but not "a b tree".
+            let called = at > 1 && word(at - 2) == "does";
             let follows = tokens.get(at + 2);
             let pair = next.len() == 1
                 && next != "i"
-                && follows.is_none_or(|after| {
-                    after.kind == TokenKind::Break
-                        || is_auxiliary(&after.text)
-                        || TABLES.prepositions.contains_key(after.text.as_str())
-                });
+                && (called
+                    || follows.is_none_or(|after| {
+                        after.kind == TokenKind::Break
+                            || is_auxiliary(&after.text)
+                            || TABLES.prepositions.contains_key(after.text.as_str())
+                    }));
             ends || kind || pair
         }
         "s" => before == "size",

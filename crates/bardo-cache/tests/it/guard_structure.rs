@@ -325,6 +325,7 @@ fn one_is_not_all_of_its_kind() {
             "How do I send an email to all customers?",
         ),
         ("Can each player win?", "Can all players win?"),
+        ("Give each child a gift", "Give all children a gift"),
     ]);
     join(&[
         (
@@ -440,6 +441,7 @@ fn signs_that_belong_to_a_word_count() {
             "Does try! rethrow errors in Swift?",
         ),
         ("What does mv a b do?", "What does mv b a do?"),
+        ("What does diff a b show?", "What does diff b a show?"),
         ("How do I buy a size S shirt?", "How do I buy a size shirt?"),
         ("How heavy is a 12' pipe?", "How heavy is a 12\" pipe?"),
         (

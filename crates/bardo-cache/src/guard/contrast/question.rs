@@ -73,9 +73,16 @@ fn advice(tokens: &[Token], at: usize) -> Option<&'static str> {
     let aux = reach
         .take_while(|&place| tokens[place].kind != TokenKind::Break)
         .find(|&place| is_word(tokens, place, &["should", "do"]))?;
+    // "How should I" asks how it is done, as "how do I" does.
+    if tokens[at].is_word("how") && aux == at + 1 {
+        return None;
+    }
     let verb = tokens.get(aux + 2)?;
+    // To report a bug is done, and to report to a manager is so.
+    let acts = verb.is_word("report") && !is_word(tokens, aux + 3, &["to"]);
     let base = TABLES.base(&verb.text);
     let state = is_word(tokens, aux + 1, &["i", "you"])
+        && !acts
         && TABLES.states.contains(&TABLES.canonical(&verb.text));
     let ours = is_word(tokens, aux + 1, &["we"]) && base != "do";
     let said = match tokens[aux].text.as_str() {

@@ -105,8 +105,16 @@ fn is_shared(atoms: &[Atom], each: usize) -> bool {
     let goal = matches!(atoms[each].role, Relation::For | Relation::To);
     let before = each.checked_sub(1).map(|before| &atoms[before]);
     let given = goal && before.is_some_and(|thing| thing.determiner == "a");
+    // "Give each child a gift".
+    let gives = ["give", "send", "offer", "assign", "lend", "grant"];
+    let gets = before.is_some_and(|verb| {
+        let mut gives = gives.iter();
+        gives.any(|give| verb.key == TABLES.canonical(give))
+    });
     let made = |atom: &Atom| {
-        atom.determiner == "a" && (atom.acts_as || matches!(atom.preposition, "into" | "to"))
+        let goal = atom.acts_as || matches!(atom.preposition, "into" | "to");
+        let gift = gets && atom.role == Relation::Plain;
+        atom.determiner == "a" && (goal || gift)
     };
     given || atoms[each..].iter().any(made)
 }
