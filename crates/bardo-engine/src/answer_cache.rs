@@ -226,7 +226,10 @@ impl AnswerCache {
         now_ms: u64,
     ) {
         let known = self.meaning.elsewhere(question, vector).await;
-        for known in known.into_iter().take(ELSEWHERE_MAX) {
+        let known = known
+            .into_iter()
+            .filter(|known| !self.meaning.is_refuted(&known.key));
+        for known in known.take(ELSEWHERE_MAX) {
             if self
                 .find_of(&known.key, slot, tenant, now_ms)
                 .await
@@ -328,6 +331,7 @@ impl AnswerCache {
         question: MeaningQuestion,
         vector: Option<SentenceVector>,
     ) {
+        self.meaning.renewed(&entry.key);
         if let Some(vector) = vector {
             self.index_now(entry.key, &question, &vector);
             return self.meaning.share(&entry, &question, &vector);
@@ -347,8 +351,8 @@ impl AnswerCache {
 
     fn index_now(&self, key: Key, question: &MeaningQuestion, vector: &SentenceVector) {
         self.meaning.insert(key, question, vector);
-        // The store may have lost it meanwhile.
-        if !self.store.load().holds(&key) {
+        // The store may have lost it meanwhile, or an audit may have disagreed with it.
+        if !self.store.load().holds(&key) || self.meaning.is_refuted(&key) {
             self.meaning.remove(&key);
         }
     }

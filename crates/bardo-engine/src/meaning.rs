@@ -5,6 +5,7 @@ mod counts;
 mod judge;
 mod shared;
 
+use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -31,6 +32,8 @@ pub(crate) use self::judge::{AuditCase, LiveTwin, text_of};
 pub(crate) const QUESTION_TOKENS: usize = 128;
 /// Time beyond a deadline after which an embedder is no longer waited for.
 const GRACE: Duration = Duration::from_millis(2);
+/// Answers that audits disagreed with and that are remembered.
+const REFUTED: usize = 1_024;
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// The last turn of a request, as the index has it.
@@ -67,6 +70,8 @@ pub struct MeaningCache {
     sink: OnceLock<Arc<dyn EventSink>>,
     /// Told when a domain begins or ceases to serve.
     changed: Notify,
+    /// The last answers that audits disagreed with. Other processes may still know their questions.
+    refuted: Mutex<VecDeque<Key>>,
     hasher: RandomState,
 }
 
@@ -86,6 +91,7 @@ impl Default for MeaningCache {
             shared: OnceLock::new(),
             sink: OnceLock::new(),
             changed: Notify::new(),
+            refuted: Mutex::default(),
             hasher: RandomState::new(),
         }
     }
@@ -190,6 +196,24 @@ impl MeaningCache {
         lock(&self.index).remove(key);
     }
 
+    /// Whether an audit disagreed with an answer.
+    pub(crate) fn is_refuted(&self, key: &Key) -> bool {
+        lock(&self.refuted).contains(key)
+    }
+
+    /// An answer was made anew, so what was known of the one before does not hold.
+    pub(crate) fn renewed(&self, key: &Key) {
+        lock(&self.refuted).retain(|refuted| refuted != key);
+    }
+
+    fn refute(&self, key: Key) {
+        let mut refuted = lock(&self.refuted);
+        refuted.push_back(key);
+        if refuted.len() > REFUTED {
+            refuted.pop_front();
+        }
+    }
+
     /// Forgets all questions.
     pub(crate) fn clear(&self) {
         lock(&self.index).clear();
@@ -234,6 +258,7 @@ impl MeaningCache {
         };
         if !agrees {
             // It answers something else, so it serves no other question either.
+            self.refute(case.key);
             self.remove(&case.key);
             self.unshare(case.key);
         }

@@ -247,12 +247,19 @@ impl Qdrant {
             .ask(Method::POST, "/points/query", &body, SEARCH)
             .await?;
         let points = answer["result"]["points"].as_array();
-        let opened = points.into_iter().flatten().map(|point| {
+        // A point that cannot be read hides no other.
+        let mut loss = Ok(());
+        let opened = points.into_iter().flatten().filter_map(|point| {
             let sealed = point["payload"]["sealed"].as_str().unwrap_or_default();
-            let sealed = STANDARD.decode(sealed).map_err(|_| Loss::Foreign)?;
-            self.vault.open_question(space, &sealed)
+            let sealed = STANDARD.decode(sealed).map_err(|_| Loss::Foreign);
+            let opened = sealed.and_then(|sealed| self.vault.open_question(space, &sealed));
+            opened.map_err(|lost| loss = Err(lost)).ok()
         });
-        opened.collect()
+        let opened: Vec<SharedQuestion> = opened.collect();
+        if opened.is_empty() {
+            loss?
+        }
+        Ok(opened)
     }
 
     async fn keep(
