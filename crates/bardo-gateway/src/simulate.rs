@@ -24,7 +24,7 @@ mod tally;
 mod workload;
 
 pub(crate) use self::page::page;
-pub(crate) use self::run::{StudyPlan, study};
+pub(crate) use self::run::{StudyPlan, check_rows, study};
 pub(crate) use self::table::{json, words};
 pub(crate) use self::workload::WorkloadSource;
 

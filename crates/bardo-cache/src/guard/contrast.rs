@@ -31,7 +31,7 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("others should", "others do"),
     ("others would", "others do"),
     ("should have", "have"),
-    ("what it means", "what it is"),
+    ("its meaning", "the thing itself"),
     ("takes to do", "does"),
     ("lasts", "is long"),
     ("will open", "opens"),

@@ -60,8 +60,9 @@ enum WorkloadName {
 
 #[cfg(feature = "sandbox")]
 pub(super) fn run(args: &SimulateArgs) -> Result<(), CliFailure> {
-    use crate::simulate::{StudyPlan, WorkloadSource, json, page, study, words};
+    use crate::simulate::{StudyPlan, WorkloadSource, check_rows, json, page, study, words};
 
+    check_rows(&args.row).map_err(|error| CliFailure::new("usage", error))?;
     let source = match (&args.recorded, args.workload) {
         (Some(file), _) => WorkloadSource::recorded(file)?,
         (None, WorkloadName::GolemMonth) => WorkloadSource::GolemMonth,

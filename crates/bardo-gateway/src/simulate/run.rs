@@ -76,6 +76,21 @@ impl Study {
     }
 }
 
+/// Refuses a row that no arm has.
+///
+/// # Errors
+/// The fault in words, with the rows that there are.
+pub(crate) fn check_rows(rows: &[String]) -> Result<(), String> {
+    let all = Arm::all();
+    let unknown = |row: &&String| !all.iter().any(|arm| arm.id() == row.as_str());
+    let Some(row) = rows.iter().find(unknown) else {
+        return Ok(());
+    };
+    let known: Vec<&str> = all.iter().map(|arm| arm.id()).collect();
+    let known = known.join(", ");
+    Err(format!("`{row}` is not a row; the rows are {known}"))
+}
+
 /// Plays everything on a runtime of this thread alone, which makes the order of events certain.
 /// `progress` is told before each arm.
 ///
@@ -83,14 +98,6 @@ impl Study {
 /// When a call was refused, or a socket cannot be had.
 pub(crate) fn study(plan: &StudyPlan, progress: impl Fn(&str)) -> Result<Study, String> {
     let all = Arm::all();
-    let unknown = |row: &&String| !all.iter().any(|arm| arm.id() == row.as_str());
-    if let Some(row) = plan.rows.iter().find(unknown) {
-        let known: Vec<&str> = all.iter().map(|arm| arm.id()).collect();
-        return Err(format!(
-            "`{row}` is not a row; the rows are {}",
-            known.join(", ")
-        ));
-    }
     let is_wanted = |arm: &Arm| plan.rows.is_empty() || plan.rows.iter().any(|row| row == arm.id());
     let mut arms: Vec<ArmResult> = all
         .into_iter()

@@ -102,7 +102,8 @@ fn meaning(tokens: &[Token], at: usize) -> Option<&'static str> {
     };
     let is = tokens[at].text == "what's" || is_word(tokens, at + 1, &["is", "are"]);
     if is {
-        return (!of(&["mean", "means", "meaning", "meant", "definition"])).then_some("what it is");
+        return (!of(&["mean", "means", "meaning", "meant", "definition"]))
+            .then_some("the thing itself");
     }
     let end = (at + 2..tokens.len())
         .find(|&place| tokens[place].kind == TokenKind::Break)
@@ -124,7 +125,7 @@ fn meaning(tokens: &[Token], at: usize) -> Option<&'static str> {
             "high", "low", "good", "bad", "normal", "positive", "negative",
         ],
     );
-    (means && (owned || rated)).then_some("what it means")
+    (means && (owned || rated)).then_some("its meaning")
 }
 
 /// How long something takes until it does what it does, and how long it does that.
