@@ -62,7 +62,8 @@ def venv(name: str) -> pathlib.Path:
             shutil.rmtree(place, ignore_errors=True)
             _checked(f"venv {name}", [sys.executable, "-m", "venv", place])
             pip = [python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
-            _checked(f"pip install {name}", [*pip, "-r", wanted])
+            # Python compiles what is imported; the rest, which is most, needs no bytecode.
+            _checked(f"pip install {name}", [*pip, "--no-compile", "-r", wanted])
             (place / ".complete").touch()
     return python
 

@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::figures::MeanInterval;
 use super::run::Study;
-use super::{StudyPlan, WorkloadSource, json, page, study, words};
+use super::{StudyPlan, WorkloadSource, check_rows, json, page, study, words};
 
 /// The first calls of one seed. Whole runs are for the verb: they take minutes.
 fn sample(source: WorkloadSource, seed: u64, most_calls: usize, rows: &[&str]) -> Study {
@@ -153,15 +153,9 @@ fn first_hits_by_meaning_are_audited_and_paid() {
 
 #[test]
 fn a_row_that_is_unknown_is_refused_with_the_known_ones() {
-    let plan = StudyPlan {
-        source: WorkloadSource::FaqDay,
-        seed: 1,
-        seeds: 1,
-        most_calls: Some(1),
-        model: None,
-        rows: vec!["hashes".to_owned()],
-    };
-    let error = study(&plan, |_| {}).err().expect("there is no such row");
+    assert_eq!(check_rows(&["hash".to_owned()]), Ok(()));
+    let error = check_rows(&["hash".to_owned(), "hashes".to_owned()]);
+    let error = error.expect_err("there is no such row");
     assert!(
         error.contains("`hashes`") && error.contains("single_flight"),
         "{error}"
