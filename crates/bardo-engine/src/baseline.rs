@@ -67,7 +67,13 @@ impl Engine {
         };
         let engine = Arc::clone(self);
         runtime.spawn(async move {
-            if let Ok(Some((live, answer))) = Box::pin(engine.live_again(twin)).await {
+            let AuditTwin {
+                call,
+                slot,
+                first,
+                answer,
+            } = twin;
+            if let Ok(Some(live)) = Box::pin(engine.live_again(call, slot, &first)).await {
                 let _ = answer.send(live);
             }
         });
@@ -77,14 +83,10 @@ impl Engine {
     /// backend is not to be had.
     async fn live_again(
         self: Arc<Self>,
-        twin: AuditTwin,
-    ) -> Result<Option<(LiveTwin, oneshot::Sender<LiveTwin>)>, EngineError> {
-        let AuditTwin {
-            call,
-            slot,
-            first,
-            answer: told,
-        } = twin;
+        call: Call,
+        slot: CacheSlot,
+        first: &Leg,
+    ) -> Result<Option<LiveTwin>, EngineError> {
         let live = Arc::new(LiveAnswer::new());
         let account = call.principal().account.clone();
         let mut limited = self.limit(call).await?;
@@ -93,7 +95,7 @@ impl Engine {
         limited.record_with(recording);
         let screened = self.screen(limited).await?;
         let planned = self.plan(self.prepare(screened).await)?;
-        let Some(planned) = planned.kept(|leg| leg.is_at_same_backend(&first)) else {
+        let Some(planned) = planned.kept(|leg| leg.is_at_same_backend(first)) else {
             return Ok(None);
         };
         let funded = self.reserve(planned).await?;
@@ -106,6 +108,6 @@ impl Engine {
             {}
         }
         let whole = live.complete();
-        Ok(whole.map(|(origin, events)| (LiveTwin { origin, events }, told)))
+        Ok(whole.map(|(origin, events)| LiveTwin { origin, events }))
     }
 }

@@ -93,7 +93,11 @@ impl Engine {
             fixed,
             stored: OnceLock::new(),
             is_keepalive: false,
-            begun: self.prompt_caches.stored.flush_count(),
+            // Only keepalive asks for it.
+            begun: match &call.snapshot().setup.keepalive {
+                Some(_) => self.prompt_caches.stored.flush_count(),
+                None => 0,
+            },
             affinity: affinity.map(|(session, ttl)| {
                 let affinity = Affinity {
                     endpoint: endpoint.name.clone(),

@@ -4,11 +4,11 @@ use bardo_cache::semantic::{
     AuditDecision, AuditMode, AuditOutcome, AuditRules, Domain, DomainChange, HitAuditor,
 };
 
-const AGREES: AuditOutcome = AuditOutcome {
+pub(crate) const AGREES: AuditOutcome = AuditOutcome {
     agrees: true,
     live_agree: None,
 };
-const DISAGREES: AuditOutcome = AuditOutcome {
+pub(crate) const DISAGREES: AuditOutcome = AuditOutcome {
     agrees: false,
     live_agree: None,
 };

@@ -1,15 +1,8 @@
 //! What the rules of audits allow: how much is borrowed, and what another limit changes.
 
-use bardo_cache::semantic::{AuditOutcome, AuditRules, Domain, HitAuditor};
+use bardo_cache::semantic::{AuditRules, Domain, HitAuditor};
 
-const AGREES: AuditOutcome = AuditOutcome {
-    agrees: true,
-    live_agree: None,
-};
-const DISAGREES: AuditOutcome = AuditOutcome {
-    agrees: false,
-    live_agree: None,
-};
+use crate::audit_accounts::{AGREES, DISAGREES};
 
 #[test]
 fn one_account_holds_back_no_other_domain() {
