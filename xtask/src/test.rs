@@ -2,6 +2,7 @@
 
 mod failures;
 mod installing;
+mod variables;
 
 use std::{
     io,
@@ -151,15 +152,22 @@ impl Stage {
                 workspace
                     .cargo()
                     .envs(servers::variables(workspace)?)
+                    .envs(variables::test_threads())
                     .args(["test", "--workspace", "--no-fail-fast"]),
             ),
             Self::Deny => deny(workspace),
-            Self::Doc => check(workspace.cargo().env("RUSTDOCFLAGS", "-D warnings").args([
-                "doc",
-                "--workspace",
-                "--no-deps",
-                "--document-private-items",
-            ])),
+            Self::Doc => check(
+                workspace
+                    .cargo()
+                    .envs(variables::checked_by_clippy())
+                    .env("RUSTDOCFLAGS", "-D warnings")
+                    .args([
+                        "doc",
+                        "--workspace",
+                        "--no-deps",
+                        "--document-private-items",
+                    ]),
+            ),
             Self::Build => {
                 programs(workspace)?;
                 Ok(Outcome::Passed)

@@ -147,7 +147,8 @@ impl Workspace {
     }
 }
 
-fn cargo_program() -> OsString {
+/// The cargo that started this task.
+pub(crate) fn cargo_program() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
