@@ -2,19 +2,64 @@
 
 import json
 import pathlib
+import subprocess
 
 from harness import process
 
 from . import harbor
 from .isolation import environment
 
+PROGRAM = pathlib.Path(__file__).resolve().parent.parent / "sdk" / "python" / "aider_sessions.py"
 TIMEOUT = 120
+# The list of models in the package, rather than the one on the network.
+LOCAL = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
 
-def start(
-    python, root_url: str, openai_base: str, key: str, model: str, prompt: str, home, work, edit_format: str = "whole"
-):
-    """Runs `aider --message` to its end.
+def started(python):
+    """How a session runs as a program of its own."""
+
+    def run(argv: list, cwd, env: dict) -> process.Finished:
+        return process.run([python, "-m", "aider", *argv], timeout=TIMEOUT, cwd=cwd, env=env)
+
+    return run
+
+
+class Sessions:
+    """Aider, loaded once for several sessions, which run one after the other."""
+
+    def __init__(self, python, home: pathlib.Path) -> None:
+        home.mkdir(parents=True)
+        self.log = (home.parent / "sessions.log").open("wb")
+        self.child = subprocess.Popen(
+            [python, "-I", "-X", "utf8", PROGRAM],
+            env=environment(home, **LOCAL),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            start_new_session=True,
+        )
+
+    def __call__(self, argv: list, cwd, env: dict) -> process.Finished:
+        out = {name: pathlib.Path(env["HOME"]) / f"{name}.log" for name in ("stdout", "stderr")}
+        session = {"argv": argv, "cwd": str(cwd), "env": env, "timeout": TIMEOUT, **{name: str(path) for name, path in out.items()}}
+        self.child.stdin.write(json.dumps(session).encode() + b"\n")
+        self.child.stdin.flush()
+        line = self.child.stdout.readline()
+        if not line:
+            raise OSError(f"Aider does not load: {pathlib.Path(self.log.name).read_text(errors='replace')[-1500:]}")
+        said = {name: path.read_text(errors="replace") for name, path in out.items()}
+        return process.Finished(**json.loads(line), **said)
+
+    def __enter__(self) -> "Sessions":
+        return self
+
+    def __exit__(self, *_exc) -> None:
+        process.kill_group(self.child)
+        self.log.close()
+
+
+def start(run, root_url: str, openai_base: str, key: str, model: str, prompt: str, home, work, edit_format: str = "whole"):
+    """Runs `aider --message` to its end, by `started(…)` or in `Sessions`.
 
     `model` is as Aider's users write it: `openai/<model>` over Chat Completions,
     `anthropic/<model>` over Messages.
@@ -32,10 +77,9 @@ def start(
         OPENAI_API_KEY=key,
         ANTHROPIC_BASE_URL=root_url,
         ANTHROPIC_API_KEY=key,
-        LITELLM_LOCAL_MODEL_COST_MAP="True",
+        **LOCAL,
     )
     argv = [
-        *(python, "-m", "aider"),
         *("--model", model, "--weak-model", model),
         *("--yes-always", "--no-git", "--no-check-update", "--no-show-model-warnings"),
         *("--no-analytics", "--no-show-release-notes", "--no-suggest-shell-commands", "--no-pretty"),
@@ -43,7 +87,7 @@ def start(
         *("--message", prompt),
         "harbor.py",
     ]
-    return process.run(argv, timeout=TIMEOUT, cwd=work, env=env)
+    return run(argv, work, env)
 
 
 def steps() -> list:

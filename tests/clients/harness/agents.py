@@ -150,12 +150,16 @@ class Aider(Agent):
         ]
         return self.chosen(entries, pattern)
 
+    def run(self, cells, world, scratch: pathlib.Path) -> dict:
+        with aider.Sessions(self.python, scratch / self.name / "home") as self.sessions:
+            return super().run(cells, world, scratch)
+
     def session(self, entry, world, home, work):
         backend = targets.BACKEND[entry["backend"]]
         model = ("openai/" if entry["dialect"] == "chat" else "anthropic/") + entry["model"]
         root, base = world.root(backend), world.openai_base(backend)
         form = "diff" if entry["scenario"] == "edit-diff" else "whole"
-        return aider.start(self.python, root, base, world.key, model, entry["prompt"], home, work, form)
+        return aider.start(self.sessions, root, base, world.key, model, entry["prompt"], home, work, form)
 
     check = staticmethod(aider.check)
     check_edit = staticmethod(aider.check)

@@ -39,13 +39,18 @@ class PythonSdks:
         return scenarios.plan(self.name, self.dialects, world, pattern)
 
     def run(self, cells, world, scratch) -> dict:
-        argv = [self.python, "-I", "-X", "utf8", "-c", BOOT.format(place=str(HERE / "sdk" / "python"))]
+        argv = [*isolated(self.python), "-c", BOOT.format(place=str(HERE / "sdk" / "python"))]
         done = process.run(argv, timeout=PROGRAM_TIMEOUT, stdin=json.dumps(cells), cwd=scratch)
         return read_outcomes(done, cells)
 
 
-# `-I` keeps the caller's PYTHON* settings out, and the script's directory with them.
-BOOT = "import sys; sys.dont_write_bytecode = True; sys.path.insert(0, {place!r}); import main; main.main()"
+BOOT = "import sys; sys.path.insert(0, {place!r}); import main; main.main()"
+
+
+def isolated(python: pathlib.Path) -> list:
+    """Python without the caller's PYTHON* settings and the script's directory, its bytecode beside its packages."""
+    bytecode = python.parent.parent / "bytecode"
+    return [python, "-I", "-X", "utf8", "-X", f"pycache_prefix={bytecode}"]
 
 
 class JavaScriptSdks:

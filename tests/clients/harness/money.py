@@ -292,7 +292,7 @@ class MoneyAgents:
         if cell["scenario"] == "claude-code":
             return claude_code.start(self.modules, root, key, cell["model"], prompt, home, work)
         harbor.prepare(work)
-        return aider.start(self.python, root, f"{root}/v1", key, f"openai/{cell['model']}", prompt, home, work)
+        return aider.start(aider.started(self.python), root, f"{root}/v1", key, f"openai/{cell['model']}", prompt, home, work)
 
 
 def paid(books: Shop, key: dict, turns: int) -> None:

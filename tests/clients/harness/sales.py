@@ -209,7 +209,7 @@ class Python:
 
     def run(self, cells, place: pathlib.Path) -> process.Finished:
         boot = clients.BOOT.replace("import main; main.main()", "import paying; paying.main()")
-        argv = [self.python, "-I", "-X", "utf8", "-c", boot.format(place=str(HERE / "sdk" / "python"))]
+        argv = [*clients.isolated(self.python), "-c", boot.format(place=str(HERE / "sdk" / "python"))]
         env = isolation.environment(place / "program-home")
         return process.run(argv, timeout=clients.PROGRAM_TIMEOUT, stdin=json.dumps(cells), cwd=place, env=env)
 
