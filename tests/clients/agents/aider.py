@@ -28,11 +28,11 @@ class Sessions:
     """Aider, loaded once for several sessions, which run one after the other."""
 
     def __init__(self, python, home: pathlib.Path) -> None:
-        home.mkdir(parents=True)
+        env = environment(home, **LOCAL)
         self.log = (home.parent / "sessions.log").open("wb")
         self.child = subprocess.Popen(
             [python, "-I", "-X", "utf8", PROGRAM],
-            env=environment(home, **LOCAL),
+            env=env,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
