@@ -407,6 +407,7 @@ pub fn may_store(answered: &CacheOffer<'_>) -> Result<(), Never> {
             StreamEvent::ToolStart { .. }
             | StreamEvent::ToolInput { .. }
             | StreamEvent::ToolEnd { .. } => return Err(Never::CallsTool),
+            StreamEvent::Server { block, .. } if block.ends_message() => {}
             StreamEvent::Server { .. } => return Err(Never::ServerSide),
             // The model searched by itself, as some do without being asked.
             StreamEvent::Citation { citation, .. } if is_found(citation) => {

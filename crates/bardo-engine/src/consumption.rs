@@ -274,6 +274,7 @@ fn meter_of(dialect: Dialect, body: &[u8]) -> Meter {
                     ToolInput::Json(text) | ToolInput::Text(text) => meter.text(text),
                 }
             }
+            Part::Server(block) if block.ends_message() => {}
             Part::Server(block) => meter.text(block.raw.as_str()),
             Part::Image(_)
             | Part::Audio(_)

@@ -402,10 +402,7 @@ impl<'a> Failover<'a> {
         let recording = Arc::clone(reserved.record().recording()?);
         let (engine, call) = (self.engine, self.call);
         let found = engine.last_resort(call, recording.slot()).await?;
-        let model = Arc::clone(&found.served.model);
-        let ready = engine
-            .ready(call, found.body, &model, found.served.class)
-            .ok()?;
+        let ready = engine.ready(call, found.body, &found.served).ok()?;
         let flowing = self.life.take()?.served(call, &found.served);
         Some(ready.delivering(call, flowing))
     }

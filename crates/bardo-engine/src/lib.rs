@@ -78,6 +78,7 @@ mod record;
 mod recording;
 mod relay;
 mod repair;
+mod replay_form;
 mod reply_stream;
 mod request_body;
 mod request_size;

@@ -8,12 +8,11 @@ use bardo_cache::policy::Wish;
 use bardo_ledger::StoreError;
 use bardo_router::Router;
 use bardo_types::Degradation;
-use bardo_types::chat::{Assembler, ChatRequest, StreamEvent};
+use bardo_types::chat::{Assembler, StreamEvent};
 use bardo_types::model::{Capabilities, Dialect, Service};
 use bardo_types::money::MicroUsd;
 use bardo_types::privacy::SecurityClass;
-use bardo_types::usage::Usage;
-use bardo_wire::codec::{DecodeContext, ReplyContext, Target};
+use bardo_wire::codec::{DecodeContext, Original, ReplyContext, Target};
 use bardo_wire::table;
 use bytes::Bytes;
 
@@ -30,6 +29,7 @@ use crate::lifecycle::{Admitted, Flowing, Lifecycle};
 use crate::limit::Limited;
 use crate::receipt_builder::{Passed, Served};
 use crate::received::Task;
+use crate::replay_form::{arrange, has_thinking_state, original, tells_usage_unasked};
 use crate::reply_stream::{Conversion, Passthrough, ReplyStream, Transcode};
 use crate::shape::{Translation, unix_now};
 use crate::single_flight::Follower;
@@ -220,6 +220,7 @@ impl Engine {
                 class: entry.class,
                 layer: "hash",
                 model: Arc::clone(&entry.model),
+                backend: Some(Arc::clone(&entry.provider)),
                 usage: Some(entry.usage.clone()),
                 degraded: entry.degraded.clone(),
                 charge: MicroUsd::ZERO,
@@ -258,7 +259,7 @@ impl Engine {
             found,
         } = hit;
         // What cannot be handed over costs nothing.
-        let ready = self.ready(&call, found.body, &found.served.model, found.served.class)?;
+        let ready = self.ready(&call, found.body, &found.served)?;
         self.hold_charge(&call, &mut life, found.served.charge)
             .await?;
         let flowing = life.served(&call, &found.served);
@@ -273,9 +274,9 @@ impl Engine {
         self: &Arc<Self>,
         call: &Call,
         body: FoundBody,
-        model: &str,
-        class: SecurityClass,
+        served: &Served,
     ) -> Result<ReadyAnswer, EngineError> {
+        let mut original = original(call, served.backend.as_deref());
         let source = match body {
             FoundBody::Stored(StoredBody::Bytes(bytes)) => {
                 return Ok(match call.stream() {
@@ -283,16 +284,19 @@ impl Engine {
                     false => ReadyAnswer::Whole(bytes),
                 });
             }
-            FoundBody::Stored(StoredBody::Events(mut events)) => match call.stream() {
-                true => {
-                    tell_prompt_first(call.dialect(), &mut events);
-                    AnswerSource::of_events(events)
+            FoundBody::Stored(StoredBody::Events(mut events)) => {
+                if let Some(original) = &mut original {
+                    original.has_thinking_state = has_thinking_state(&events);
                 }
-                false => return self.whole_of(call, events, model, class),
-            },
+                if !call.stream() {
+                    return self.whole_of(call, events, served, original);
+                }
+                arrange(call.dialect(), &mut events);
+                AnswerSource::of_events(events)
+            }
             FoundBody::Followed(follower) => AnswerSource::shared(follower),
         };
-        let translation = self.translation(call, model, class)?;
+        let translation = self.translation(call, served, original)?;
         let stages = self.replayed(call, &translation);
         let (dialect, figures) = (call.dialect(), UsageFigures::of(call));
         let written = Transcode::new(dialect, dialect, &translation, stages, figures);
@@ -304,10 +308,10 @@ impl Engine {
         self: &Arc<Self>,
         call: &Call,
         events: Vec<StreamEvent>,
-        model: &str,
-        class: SecurityClass,
+        served: &Served,
+        original: Option<Original>,
     ) -> Result<ReadyAnswer, EngineError> {
-        let translation = self.translation(call, model, class)?;
+        let translation = self.translation(call, served, original)?;
         let mut assembler = Assembler::default();
         events.into_iter().for_each(|event| assembler.push(event));
         let mut response = assembler
@@ -330,11 +334,21 @@ impl Engine {
     fn translation(
         &self,
         call: &Call,
-        model: &str,
-        class: SecurityClass,
+        served: &Served,
+        original: Option<Original>,
     ) -> Result<Translation, EngineError> {
-        let request = call.request_body().request(&self.memory)?;
-        Ok(translation(call, request, model, class))
+        let mut request = call.request_body().request(&self.memory)?;
+        if tells_usage_unasked(call, served.backend.as_deref()) && !request.include_usage {
+            Arc::make_mut(&mut request).include_usage = true;
+        }
+        let reply = ReplyContext {
+            request,
+            id_seed: id_seed(call).to_owned(),
+            created: unix_now(),
+            model: served.model.to_string(),
+            original,
+        };
+        Ok(translation(reply, served.class))
     }
 }
 
@@ -354,6 +368,7 @@ pub(crate) async fn find(
                     cost: None,
                     price: None,
                     model: answer.model.as_str().into(),
+                    backend: None,
                     usage: answer.usage,
                     degraded: answer.degraded,
                     age: None,
@@ -367,36 +382,29 @@ pub(crate) async fn find(
     None
 }
 
-/// What the encoder of the caller's dialect has to know.
-fn translation(
-    call: &Call,
-    request: Arc<ChatRequest>,
-    model: &str,
-    class: SecurityClass,
-) -> Translation {
-    let id_seed = call.request_id().as_str().trim_start_matches("req_");
+/// What decoders and encoders have to know of an answer that is there already.
+fn translation(reply: ReplyContext, class: SecurityClass) -> Translation {
     Translation {
         decode: DecodeContext {
             target: Target {
-                model: model.to_owned(),
+                model: reply.model.clone(),
                 service: Service::Local,
                 capabilities: Arc::new(Capabilities::default()),
             },
-            request: Arc::clone(&request),
+            request: Arc::clone(&reply.request),
             renamed_tools: Vec::new(),
-            id_seed: id_seed.to_owned(),
+            id_seed: reply.id_seed.clone(),
         },
-        reply: ReplyContext {
-            request,
-            id_seed: id_seed.to_owned(),
-            created: unix_now(),
-            model: model.to_owned(),
-        },
+        reply,
         textual: false,
         lift: None,
         schema: None,
         class,
     }
+}
+
+fn id_seed(call: &Call) -> &str {
+    call.request_id().as_str().trim_start_matches("req_")
 }
 
 /// Bytes of the caller's dialect as a stream.
@@ -406,33 +414,6 @@ fn of_bytes(call: &Call, bytes: Bytes) -> ReadyAnswer {
     let pass = Passthrough::new(dialect, Service::Local, choices, false, figures);
     let source = AnswerSource::of_bytes([bytes]);
     ReadyAnswer::Stream(Box::new((source, Conversion::Passthrough(Box::new(pass)))))
-}
-
-/// The usage of an answer, as its events say it last.
-pub(crate) fn last_usage(events: &[StreamEvent]) -> Option<&Usage> {
-    events.iter().rev().find_map(|event| match event {
-        StreamEvent::Usage(usage) => Some(usage),
-        _ => None,
-    })
-}
-
-/// Tells what is known of a stored prompt's size before the answer starts, in the dialect whose
-/// streams begin with it (Anthropic's Messages: `usage` of `message_start`).
-fn tell_prompt_first(dialect: Dialect, events: &mut Vec<StreamEvent>) {
-    if dialect != Dialect::Anthropic {
-        return;
-    }
-    let Some(usage) = last_usage(events) else {
-        return;
-    };
-    let prompt = Usage {
-        fresh_input: usage.fresh_input,
-        cache_read: usage.cache_read,
-        cache_write_5m: usage.cache_write_5m,
-        cache_write_1h: usage.cache_write_1h,
-        ..Usage::default()
-    };
-    events.insert(0, StreamEvent::Usage(prompt));
 }
 
 /// An answer in the form in which it is handed over.

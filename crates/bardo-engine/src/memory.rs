@@ -92,8 +92,10 @@ impl Memory {
         };
         let earlier = goes_on_with(body);
         let response = earlier.response.iter().map(|id| items_key(principal, id));
+        let outputs = earlier.outputs.iter().map(|id| output_key(principal, id));
         let calls = earlier.calls.iter().map(|id| call_key(principal, id));
         let unknown = response
+            .chain(outputs)
             .chain(calls)
             .filter(|key| self.class(key).is_none());
         for (key, value) in shared.read(unknown.collect()).await {
@@ -233,10 +235,38 @@ impl Memory {
 
     /// The items of an earlier response of the same caller.
     pub(crate) fn items(&self, principal: &str, response_id: &str) -> Option<Vec<RawJson>> {
-        self.get(&items_key(principal, response_id), |value| match value {
+        self.items_at(&items_key(principal, response_id))
+    }
+
+    fn items_at(&self, key: &str) -> Option<Vec<RawJson>> {
+        self.get(key, |value| match value {
             Remembered::Items(items) => Some(items.clone()),
             Remembered::Call(_) => None,
         })
+    }
+
+    /// Remembers the output items of an answer under the id that is within the ids of its items, and
+    /// how well they have to be kept.
+    pub(crate) fn keep_output(
+        &self,
+        principal: &str,
+        answer: &str,
+        items: Vec<RawJson>,
+        class: SecurityClass,
+    ) {
+        let key = output_key(principal, answer);
+        self.keep(key, Remembered::Items(items), class);
+    }
+
+    /// The output items of an earlier answer to the same caller, and how well they have to be kept.
+    pub(crate) fn output(
+        &self,
+        principal: &str,
+        answer: &str,
+    ) -> Option<(Vec<RawJson>, SecurityClass)> {
+        let key = output_key(principal, answer);
+        let items = self.items_at(&key)?;
+        Some((items, self.class(&key).unwrap_or_default()))
     }
 
     fn shard(&self, key: &str) -> std::sync::MutexGuard<'_, Shard> {
@@ -325,6 +355,10 @@ fn call_key(principal: &str, id: &str) -> String {
 
 fn items_key(principal: &str, id: &str) -> String {
     format!("items\0{principal}\0{id}")
+}
+
+fn output_key(principal: &str, answer: &str) -> String {
+    format!("output\0{principal}\0{answer}")
 }
 
 #[cfg(test)]

@@ -73,7 +73,8 @@ fn read(
         members,
         received.principal.account.as_str(),
         memory,
-    );
+    )
+    .with_referenced_items(memory)?;
     go_on(&mut received.hints, &request_body, memory);
     let top = Top {
         request_body,
@@ -260,7 +261,9 @@ mod tests {
             members,
             "owner",
             memory,
-        );
+        )
+        .with_referenced_items(memory)
+        .unwrap();
         let mut hints = Hints::default();
         go_on(&mut hints, &request_body, memory);
         hints.route.and_then(|route| route.remembered_class)
@@ -281,6 +284,9 @@ mod tests {
         assert_eq!(of(open), None);
         let others = r#"{"model":"m","input":"x","previous_response_id":"resp_3"}"#;
         assert_eq!(of(others), None);
+        memory.keep_output("owner", "resp_ab", vec![RawJson::empty_object()], tee);
+        let referring = r#"{"model":"m","input":[{"type":"item_reference","id":"m_bardo_ab_0"}]}"#;
+        assert_eq!(of(referring), Some(tee));
 
         let mut call = ToolCall::new("call_1", "f", "{}");
         call.opaque = Some(Opaque::GeminiSignature("s".into()));

@@ -65,6 +65,8 @@ pub(crate) struct Served {
     pub(crate) layer: &'static str,
     /// The model that made it, by the catalog's name.
     pub(crate) model: Arc<str>,
+    /// The backend that made it; `None` where that is not known.
+    pub(crate) backend: Option<Arc<str>>,
     /// The usage when it was made.
     pub(crate) usage: Option<Usage>,
     /// The requested features that the answer lacks.

@@ -1,6 +1,7 @@
 //! The body of a request and its one owner: the caller's bytes, where their top-level members lie,
 //! and the neutral form, which is decoded at most once and only where a stage needs it.
 
+use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
 use bardo_ledger::hold::prompt_tokens_upper;
@@ -9,7 +10,7 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::{BadRequest, DecodedRequest};
-use bardo_wire::json::{Member, TopLevel};
+use bardo_wire::json::{JsonError, Member, TopLevel, scan};
 use bardo_wire::{anthropic, responses, table};
 use bytes::Bytes;
 
@@ -27,6 +28,8 @@ pub(crate) struct RequestBody {
     members: Vec<Member>,
     account: Arc<str>,
     earlier: Earlier,
+    /// How well the items have to be kept that took the place of references.
+    referenced: SecurityClass,
     size: OnceLock<Size>,
     neutral: OnceLock<Result<NeutralForm, BadRequest>>,
     /// A stage changed the neutral form, so the bytes are not what is sent.
@@ -81,13 +84,37 @@ impl RequestBody {
             members,
             account: account.into(),
             earlier,
+            referenced: SecurityClass::default(),
             size: OnceLock::new(),
             neutral: OnceLock::new(),
             changed: false,
         }
     }
 
-    /// The caller's bytes.
+    /// The body with the items of earlier answers in place of references to them.
+    ///
+    /// # Errors
+    /// When the gateway made an item and does not have it any more.
+    pub(crate) fn with_referenced_items(mut self, memory: &Memory) -> Result<Self, BadRequest> {
+        if self.dialect != Dialect::Responses {
+            return Ok(self);
+        }
+        let class = Cell::new(SecurityClass::default());
+        let stored = |answer: &str| {
+            let (items, kept) = memory.output(&self.account, answer)?;
+            class.set(class.get().max(kept));
+            Some(items)
+        };
+        let Some(whole) = responses::with_referenced_items(&self.top(), stored)? else {
+            return Ok(self);
+        };
+        self.members = scan(&whole).map_err(unreadable)?.into_members();
+        self.body = whole.into();
+        self.referenced = class.get();
+        Ok(self)
+    }
+
+    /// The caller's bytes, where no items took the place of references.
     pub(crate) fn body(&self) -> &Bytes {
         &self.body
     }
@@ -124,8 +151,8 @@ impl RequestBody {
     /// The class of what the request goes on with: a stored response, thinking beside tool calls.
     pub(crate) fn remembered_class(&self, memory: &Memory) -> SecurityClass {
         let stored = match &self.earlier {
-            Earlier::Known(_, class) => *class,
-            Earlier::None | Earlier::Unknown(_) => SecurityClass::default(),
+            Earlier::Known(_, class) => self.referenced.max(*class),
+            Earlier::None | Earlier::Unknown(_) => self.referenced,
         };
         if !memory.guards(&self.account) {
             return stored;
@@ -253,6 +280,10 @@ impl RequestBody {
             _ => table::read_request(self.dialect, &self.body),
         }
     }
+}
+
+fn unreadable(error: JsonError) -> BadRequest {
+    BadRequest::new("input", error.to_string())
 }
 
 /// The texts of a request for vectors as user turns, for stages that read what is asked.

@@ -228,7 +228,12 @@ impl Engine {
                     .and_then(|id| engine.memory.items(&principal, &id))
                     .unwrap_or_default();
                 items.extend(responses::input_items(&body).unwrap_or_default());
-                items.extend(responses::output_items_of(response, &reply));
+                let output = responses::output_items_of(response, &reply);
+                items.extend_from_slice(&output);
+                let answer = responses::own_response_id(&reply);
+                engine
+                    .memory
+                    .keep_output(&principal, &answer, output, class);
                 engine.memory.keep_items(
                     &principal,
                     &responses::response_id(response.id.as_deref(), &reply),

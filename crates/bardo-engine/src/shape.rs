@@ -388,6 +388,7 @@ fn written_anew(
             id_seed,
             created: unix_now(),
             model: candidate.entry.id.clone(),
+            original: None,
         },
     };
     let mut body: Bytes = as_the_vendor_wants(endpoint, encoded.body).into();

@@ -16,9 +16,10 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::limit::Limited;
 use crate::live::{AnswerOrigin, LiveAnswer};
-use crate::lookup::{FoundAnswer, FoundBody, FoundHit, last_usage};
+use crate::lookup::{FoundAnswer, FoundBody, FoundHit};
 use crate::receipt_builder::Served;
 use crate::recording::{LIMITED, Recording, RequestedModel};
+use crate::replay_form::last_usage;
 use crate::single_flight::{Boarding, FlightTerms, FlightTicket, Follower};
 use crate::stores::StoredBody;
 
@@ -160,6 +161,7 @@ fn found(origin: &AnswerOrigin, body: FoundBody) -> FoundAnswer {
             class: origin.class,
             layer: "hash",
             model: Arc::clone(&origin.model),
+            backend: Some(Arc::clone(&origin.backend)),
             usage,
             degraded: origin.degraded.clone(),
             charge: MicroUsd::ZERO,

@@ -219,6 +219,7 @@ impl Engine {
                 class: entry.class,
                 layer: "semantic",
                 model: Arc::clone(&entry.model),
+                backend: Some(Arc::clone(&entry.provider)),
                 usage: Some(entry.usage.clone()),
                 degraded: entry.degraded.clone(),
                 charge: MicroUsd::ZERO,

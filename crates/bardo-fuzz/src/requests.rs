@@ -1,6 +1,7 @@
 //! Targets for the decoders of callers' requests.
 
 use bardo_types::chat::{ChatRequest, Part};
+use bardo_types::json::RawJson;
 use bardo_types::model::{Dialect, Service};
 use bardo_wire::codec::{BadRequest, Encoded};
 use bardo_wire::json::{JsonError, scan};
@@ -47,6 +48,11 @@ pub fn responses_request(data: &[u8]) {
     let Ok(top) = scan(payload) else { return };
     let _ = responses::previous_response_id(&top);
     let _ = responses::conversation_id(&top);
+    if let Ok(Some(whole)) =
+        responses::with_referenced_items(&top, |_| Some(vec![RawJson::parse("{}").expect("valid")]))
+    {
+        assert!(is_body(&whole), "referenced items broke a body");
+    }
     if let Ok(items) = responses::input_items(payload)
         && let Ok(longer) = responses::prepend_items(payload, &items)
     {

@@ -142,6 +142,7 @@ pub(crate) fn reply_context(context: &DecodeContext) -> ReplyContext {
         id_seed: "seed".to_owned(),
         created: 1_790_000_000,
         model: "model".to_owned(),
+        original: None,
     }
 }
 

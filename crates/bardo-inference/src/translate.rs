@@ -63,6 +63,7 @@ impl WireTranslation {
                 id_seed: id_seed.clone(),
                 created: now_s(),
                 model: request.model.clone(),
+                original: None,
             },
             decode: DecodeContext {
                 target,

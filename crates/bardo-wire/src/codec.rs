@@ -145,6 +145,24 @@ pub struct ReplyContext {
     pub created: u64,
     /// The model name shown to the caller when the provider names none.
     pub model: String,
+    /// Set for an answer to an earlier request, which came in the caller's own dialect.
+    pub original: Option<Original>,
+}
+
+/// What an encoder has to know of an answer that was relayed once, to write it as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Original {
+    /// The service that made it.
+    pub service: Service,
+    /// Whether thinking in it has state beside its words.
+    pub has_thinking_state: bool,
+}
+
+impl Original {
+    /// Whether its thinking stands in `reasoning_details` too.
+    pub(crate) fn writes_details(self) -> bool {
+        self.has_thinking_state || self.service == Service::OpenRouter
+    }
 }
 
 /// Turns an upstream's events into neutral steps. Bytes are framed by [`crate::sse::SseParser`]

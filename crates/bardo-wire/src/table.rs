@@ -239,6 +239,7 @@ mod tests {
                     id_seed: "1".to_owned(),
                     created: 1,
                     model: "m".to_owned(),
+                    original: None,
                 },
             );
             let fault = Fault::new(FaultClass::Payment, "the balance is used up");

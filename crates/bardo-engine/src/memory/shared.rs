@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bardo_cache::shared::{SharedName, SharedValues};
+use bardo_wire::responses;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::runtime::Handle;
@@ -142,12 +143,14 @@ struct History<'b> {
     previous_response_id: Option<String>,
 }
 
-/// One turn or item, as far as it has tool calls.
+/// One turn or item, as far as it has tool calls or is a reference.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct HistoryTurn<'b> {
     #[serde(rename = "type")]
     kind: Option<String>,
+    #[serde(borrow)]
+    id: Option<&'b RawValue>,
     call_id: Option<String>,
     #[serde(borrow)]
     tool_calls: Option<&'b RawValue>,
@@ -169,6 +172,8 @@ struct CallPart {
 pub(super) struct GoesOnWith {
     /// The response that it continues.
     pub(super) response: Option<String>,
+    /// The answers whose items it refers to, the latest first.
+    pub(super) outputs: Vec<String>,
     /// Its tool calls, the latest first.
     pub(super) calls: Vec<String>,
 }
@@ -183,23 +188,26 @@ pub(super) fn goes_on_with(body: &[u8]) -> GoesOnWith {
         "custom_tool_call",
         "previous_response_id",
     ];
-    if !words.iter().any(|word| holds(word)) {
+    if !words.iter().any(|word| holds(word)) && !responses::holds_own_marks(body) {
         return GoesOnWith::default();
     }
     let history: History<'_> = serde_json::from_slice(body).unwrap_or_default();
-    let mut calls = Vec::new();
+    let (mut calls, mut outputs) = (Vec::new(), Vec::new());
     for list in [history.messages, history.input].into_iter().flatten() {
         let turns: Vec<&RawValue> = serde_json::from_str(list.get()).unwrap_or_default();
         for turn in turns {
-            calls_of(
-                serde_json::from_str(turn.get()).unwrap_or_default(),
-                &mut calls,
-            );
+            let turn: HistoryTurn<'_> = serde_json::from_str(turn.get()).unwrap_or_default();
+            let id: Option<String> = turn.id.and_then(|id| serde_json::from_str(id.get()).ok());
+            outputs.extend(id.as_deref().and_then(responses::maker_of_item));
+            calls_of(turn, &mut calls);
         }
     }
     calls.reverse();
+    outputs.reverse();
+    outputs.dedup();
     GoesOnWith {
         response: history.previous_response_id,
+        outputs,
         calls,
     }
 }
@@ -258,6 +266,19 @@ mod tests {
             found(&responses),
             (Some("resp_1".into()), calls(&["call_1"]))
         );
+    }
+
+    #[test]
+    fn answers_whose_items_are_referred_to_are_found_the_latest_first() {
+        let body = json!({ "input": [
+            { "type": "item_reference", "id": "msg_bardo_ab_0" },
+            { "role": "user", "content": "x" },
+            { "id": "rs_bardo_cd_0" },
+            { "type": "item_reference", "id": "msg_bardo_cd_1" },
+            { "type": "item_reference", "id": "msg_1" },
+        ] });
+        let found = goes_on_with(body.to_string().as_bytes());
+        assert_eq!(found.outputs, ["resp_cd", "resp_ab"]);
     }
 
     #[test]

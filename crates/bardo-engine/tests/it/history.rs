@@ -249,6 +249,52 @@ async fn an_envelope_never_reaches_a_provider() {
     }
 }
 
+/// The ids of items that the gateway made are known to it alone.
+#[tokio::test]
+async fn references_to_items_of_the_gateway_reach_a_provider_as_the_items() {
+    for next_model in ["claude-sonnet-5-5", "gpt-6-sol"] {
+        let bench = Bench::start();
+        let text = script(json!([{ "text": "First." }, { "text": "Second." }]));
+        let body =
+            json!({ "model": "claude-sonnet-5-5", "input": [{ "role": "user", "content": text }] });
+        let first = bench.ask(Dialect::Responses, &body).await;
+        let first = first.expect("an answer").json();
+        let next = referring(&body, &first, next_model);
+        let second = bench.ask(Dialect::Responses, &next).await;
+        let second = second.expect("an answer").json();
+        let sent = bench.received().await.pop().expect("a request");
+        assert!(sent.contains("First."), "{sent}");
+        let is_told = |text: &str| sent.contains(text);
+        assert!(!is_told("_bardo_") && !is_told("item_reference"), "{sent}");
+        // The third turn refers to both answers.
+        let third = referring(&next, &second, next_model);
+        let third = bench.ask(Dialect::Responses, &third).await;
+        third.expect("an answer");
+        let sent = bench.received().await.pop().expect("a request");
+        assert!(
+            sent.contains("First.") && sent.contains("Second."),
+            "{sent}"
+        );
+        let gone = json!({ "output": [{ "id": "msg_bardo_ab_0" }] });
+        let gone = referring(&body, &gone, next_model);
+        let refused = bench.ask(Dialect::Responses, &gone).await.map(|_| ());
+        let refused = format!("{:?}", refused.unwrap_err());
+        assert!(refused.contains("input[1].id"), "{refused}");
+    }
+}
+
+/// A conversation with references to the items of the last answer, and another turn of its user.
+fn referring(body: &Value, answer: &Value, model: &str) -> Value {
+    let mut next = body.clone();
+    next["model"] = json!(model);
+    let input = next["input"].as_array_mut().expect("a list");
+    for item in answer["output"].as_array().expect("items") {
+        input.push(json!({ "type": "item_reference", "id": item["id"] }));
+    }
+    input.push(json!({ "role": "user", "content": "Go on." }));
+    next
+}
+
 /// The gateway stored the first answer, so only it can tell the next provider what was said.
 #[tokio::test]
 async fn a_stored_answer_goes_on_with_a_provider_of_the_callers_dialect() {

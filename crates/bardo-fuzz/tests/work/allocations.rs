@@ -91,6 +91,7 @@ fn an_event_of_a_stream_allocates_its_words_and_little_else() {
                 id_seed: "1".to_owned(),
                 created: 1,
                 model: "m".to_owned(),
+                original: None,
             },
         );
         let mut out = Vec::with_capacity(1 << 16);

@@ -276,3 +276,15 @@ pub struct ServerBlock {
     /// The whole block.
     pub raw: RawJson,
 }
+
+impl ServerBlock {
+    /// The kind of a block that ends a message of an answer of the Responses API.
+    pub const MESSAGE_END: &'static str = "message";
+
+    /// Whether the block is no content: it ends a message that has a `phase`, or that another one
+    /// follows. Dialects whose answers are one message have no place for it.
+    #[must_use]
+    pub fn ends_message(&self) -> bool {
+        self.dialect == Dialect::Responses && self.kind == Self::MESSAGE_END
+    }
+}

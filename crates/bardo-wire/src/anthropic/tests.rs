@@ -168,6 +168,7 @@ fn reply() -> ReplyContext {
         id_seed: "seed".into(),
         created: 1_760_000_000,
         model: "asked-for".into(),
+        original: None,
     }
 }
 

@@ -4,6 +4,7 @@
 mod answers;
 mod arbitrary;
 mod bugs;
+mod originals;
 mod replies;
 mod requests;
 mod round_trip;
@@ -75,6 +76,7 @@ fn reply_context() -> ReplyContext {
         id_seed: "seed".into(),
         created: 1_790_000_000,
         model: "m".into(),
+        original: None,
     }
 }
 

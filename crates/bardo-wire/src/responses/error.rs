@@ -11,6 +11,7 @@ use crate::kit::error_details::ErrorDetails;
 use crate::kit::messages::cut;
 pub(super) use crate::kit::messages::malformed;
 use crate::responses::answer::encode::Status;
+use crate::responses::output;
 
 /// The error `type` of OpenAI for a kind of failure.
 fn error_type(class: FaultClass) -> &'static str {
@@ -121,7 +122,7 @@ pub fn end_stream(view: &ErrorView<'_>, seen: &Observed, last: &[u8]) -> Vec<u8>
         .map_or(0, |number| number.saturating_add(1));
     let seed = view.request_id.trim_start_matches("req_");
     let begun = seen.memory.begun.clone();
-    let (id, created) = begun.unwrap_or_else(|| (format!("resp_{seed}"), 0));
+    let (id, created) = begun.unwrap_or_else(|| (output::own_response_id(seed), 0));
     let frame = crate::responses::answer::encode::Frame::bare(id);
     failure(view, &frame.at(created, seen.model.clone()), number)
 }

@@ -1,12 +1,15 @@
 //! Output items: what a caller gets for the parts of an answer.
 
-use bardo_types::chat::{ChatResponse, Choice, Citation, Finish, Part, ToolCall, ToolInput};
+use bardo_types::chat::{
+    ChatResponse, Choice, Citation, Finish, Part, ServerBlock, ToolCall, ToolInput,
+};
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
+use serde_json::value::RawValue;
 
 use super::{annotations, reasoning_item};
 use crate::codec::ReplyContext;
-use crate::json::{Array, kept_object};
+use crate::json::{Array, kept_object, wire_object};
 use crate::kit::custom_tools::unwrapped;
 use crate::kit::namespaces;
 use crate::kit::namespaces::Called;
@@ -19,6 +22,19 @@ pub(super) const OWN_ID: &str = "_bardo_";
 /// Makes the ids of items; numbered, because each item of an answer has its own.
 pub(super) fn item_id(kind: &str, seed: &str, index: usize) -> String {
     format!("{kind}{OWN_ID}{seed}_{index}")
+}
+
+/// The answer that made an item, and the place of the item in it; `None` for an id that is not the
+/// gateway's.
+pub(super) fn maker_of_item(id: &str) -> Option<(String, usize)> {
+    let (_, rest) = id.split_once(OWN_ID)?;
+    let (seed, index) = rest.rsplit_once('_')?;
+    Some((own_response_id(seed), index.parse().ok()?))
+}
+
+/// The id of an answer that has none of OpenAI's.
+pub(super) fn own_response_id(seed: &str) -> String {
+    format!("resp_{seed}")
 }
 
 /// The part of a message that holds words.
@@ -40,14 +56,33 @@ pub(super) fn refusal_part(refusal: &str) -> RawJson {
 }
 
 /// A message of the model.
-pub(super) fn message(id: &str, status: &str, content: &[RawJson]) -> RawJson {
+pub(super) fn message(
+    id: &str,
+    status: &str,
+    phase: Option<&RawJson>,
+    content: &[RawJson],
+) -> RawJson {
     kept_object(|object| {
         object.set("id", id);
         object.set("type", "message");
         object.set("status", status);
         object.set("role", "assistant");
+        object.set_some("phase", phase);
         object.set("content", content);
     })
+}
+
+wire_object! {
+    /// The end of a message.
+    struct MessageEnd<'a> {
+        "phase" => phase: Option<&'a RawValue>,
+    }
+}
+
+/// The phase of the message that a block ends.
+pub(super) fn phase_of(end: &ServerBlock) -> Option<RawJson> {
+    let end: MessageEnd<'_> = end.raw.read().ok()?;
+    end.phase.map(RawJson::from)
 }
 
 /// A call of a function.
@@ -165,18 +200,18 @@ impl OutputBuilder<'_> {
             self.part(part);
         }
         let cut = is_cut(choice.finish);
-        self.message(if cut { "incomplete" } else { "completed" });
+        self.message(if cut { "incomplete" } else { "completed" }, None);
     }
 
     fn id(&self, prefix: &str) -> String {
         item_id(prefix, &self.context.id_seed, self.items.len())
     }
 
-    fn message(&mut self, status: &str) {
+    fn message(&mut self, status: &str, phase: Option<&RawJson>) {
         if !self.content.is_empty() {
             let content = std::mem::take(&mut self.content);
             let id = self.id("msg");
-            self.items.push(message(&id, status, &content));
+            self.items.push(message(&id, status, phase, &content));
         }
     }
 
@@ -192,7 +227,7 @@ impl OutputBuilder<'_> {
                     self.before += length;
                 }
                 if let Some(opaque) = &text.opaque {
-                    self.message("completed");
+                    self.message("completed", None);
                     let id = self.id("rs");
                     let item = reasoning_item::of_text_state(opaque, &text.text, &id);
                     self.items.push(item);
@@ -200,18 +235,21 @@ impl OutputBuilder<'_> {
             }
             Part::Refusal(refusal) => self.content.push(refusal_part(refusal)),
             Part::Reasoning(reasoning) => {
-                self.message("completed");
+                self.message("completed", None);
                 let id = self.id("rs");
                 let wanted = wants_summary(self.context);
                 let item = reasoning_item::of_reasoning(reasoning, wanted, &id);
                 self.items.push(item);
             }
             Part::ToolCall(call) => {
-                self.message("completed");
+                self.message("completed", None);
                 self.call(call);
             }
+            Part::Server(block) if block.ends_message() => {
+                self.message("completed", phase_of(block).as_ref());
+            }
             Part::Server(block) if block.dialect == Dialect::Responses => {
-                self.message("completed");
+                self.message("completed", None);
                 self.items.push(block.raw.clone());
             }
             // Another dialect's blocks and the rest have no item here.

@@ -49,6 +49,21 @@ fn words(item: &ReasoningItem<'_>) -> (String, bool) {
 /// The text that joins parts of a summary.
 pub(super) const SUMMARY_GAP: &str = "\n\n";
 
+/// The parts of the summary of an item from OpenAI.
+pub(super) fn summary_of(raw: &RawJson) -> Vec<String> {
+    let item: ReasoningItem<'_> = raw.read().unwrap_or_default();
+    let parts = item.summary.unwrap_or_default().into_iter();
+    parts
+        .filter_map(|part| part.text.map(Str::into_string))
+        .collect()
+}
+
+/// The id of an item from OpenAI.
+pub(super) fn id_of(raw: &RawJson) -> Option<String> {
+    let item: ReasoningItem<'_> = raw.read().ok()?;
+    item.id.map(Str::into_string)
+}
+
 /// An item from OpenAI: its words, and the item itself as state.
 pub(super) fn of_upstream(raw: RawJson) -> Reasoning {
     let item: ReasoningItem<'_> = raw.read().unwrap_or_default();

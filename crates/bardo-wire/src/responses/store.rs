@@ -1,6 +1,8 @@
 //! What a store of earlier turns needs: input and output as items, to be put before a later
 //! request's own input.
 
+use std::collections::{HashMap, HashSet};
+
 use bardo_types::chat::ChatResponse;
 use bardo_types::json::RawJson;
 use memchr::memmem;
@@ -77,7 +79,8 @@ pub fn prepend_items(body: &[u8], earlier_items: &[RawJson]) -> Result<Vec<u8>, 
         list.raw(item.as_str());
     }
     for item in &own {
-        let repeats = reference(item).is_some_and(|id| {
+        let own = || item_id(item).filter(|id| output::maker_of_item(id).is_some());
+        let repeats = reference(item).or_else(own).is_some_and(|id| {
             earlier_items
                 .iter()
                 .any(|item| item_id(item).as_ref() == Some(&id))
@@ -98,6 +101,62 @@ pub fn prepend_items(body: &[u8], earlier_items: &[RawJson]) -> Result<Vec<u8>, 
         },
     ];
     Ok(splice(&top, &edits))
+}
+
+/// The id of the answer that made an item; `None` for an id that is not the gateway's.
+#[must_use]
+pub fn maker_of_item(id: &str) -> Option<String> {
+    output::maker_of_item(id).map(|(answer, _)| answer)
+}
+
+/// The body with items in place of the references to them, for references to items that the gateway
+/// made. No provider knows these. `stored` has the output items of an answer by its id. `None` for a
+/// body without such a reference.
+///
+/// # Errors
+/// When `stored` does not have an item, or two references point at one.
+pub fn with_referenced_items(
+    top: &TopLevel<'_>,
+    stored: impl Fn(&str) -> Option<Vec<RawJson>>,
+) -> Result<Option<Vec<u8>>, BadRequest> {
+    if memmem::find(top.bytes(), output::OWN_ID.as_bytes()).is_none() {
+        return Ok(None);
+    }
+    let mut items = items_of(top)?;
+    let mut outputs = HashMap::new();
+    let mut seen = HashSet::new();
+    for (place, item) in items.iter_mut().enumerate() {
+        let Some(id) = reference(item) else { continue };
+        let Some((answer, index)) = output::maker_of_item(&id) else {
+            continue;
+        };
+        let output = outputs
+            .entry(answer)
+            .or_insert_with_key(|answer| stored(answer).unwrap_or_default());
+        let found: Option<&RawJson> = output.get(index);
+        let refused = |problem: &str| {
+            let shown: String = id.chars().take(64).collect();
+            let message = format!("`input[{place}]` refers to the item `{shown}`, {problem}");
+            BadRequest::new(format!("input[{place}].id"), message)
+        };
+        let gone = "which is not stored here (any more); send the item itself in its place";
+        let found = found.cloned().ok_or_else(|| refused(gone))?;
+        if !seen.insert(id.clone()) {
+            return Err(refused("as another one does; send it once"));
+        }
+        *item = found;
+    }
+    if seen.is_empty() {
+        return Ok(None);
+    }
+    let mut out = Vec::with_capacity(top.bytes().len());
+    let mut list = Array::new(&mut out);
+    for item in &items {
+        list.raw(item.as_str());
+    }
+    list.end();
+    let input = String::from_utf8(out).expect("items are JSON text");
+    Ok(Some(splice(top, &[Edit::set("input", input)])))
 }
 
 fn item_id(item: &RawJson) -> Option<String> {
@@ -162,6 +221,55 @@ mod tests {
             r#"{"input":[{"type":"item_reference","id":"msg_1"},{"id":"msg_1"},{"type":"item_reference","id":"msg_2"}]}"#,
             &[raw(r#"{"id":"msg_1","type":"message"}"#)],
             r#"{"input":[{"id":"msg_1","type":"message"},{"type":"item_reference","id":"msg_2"}]}"#,
+        );
+    }
+
+    #[test]
+    fn items_of_the_gateway_take_the_place_of_references_to_them() {
+        let output = [
+            raw(r#"{"id":"rs_1","type":"reasoning"}"#),
+            raw(r#"{"id":"msg_bardo_ab_1","type":"message"}"#),
+        ];
+        let stored = |answer: &str| (answer == "resp_ab").then(|| output.to_vec());
+        let with_items = |body: &str| {
+            let top = scan(body.as_bytes()).unwrap();
+            let body = with_referenced_items(&top, stored)?;
+            Ok::<_, BadRequest>(body.map(|body| String::from_utf8(body).unwrap()))
+        };
+        // The first item has an id of its own, which its caller saw under the gateway's.
+        let body = r#"{"input":[{"role":"user","content":"a"},{"type":"item_reference","id":"rs_bardo_ab_0"},{"id":"msg_bardo_ab_1"},{"type":"item_reference","id":"msg_2"}],"n":1}"#;
+        let expected = r#"{"input":[{"role":"user","content":"a"},{"id":"rs_1","type":"reasoning"},{"id":"msg_bardo_ab_1","type":"message"},{"type":"item_reference","id":"msg_2"}],"n":1}"#;
+        assert_eq!(with_items(body).unwrap().as_deref(), Some(expected));
+        for untouched in [
+            r#"{"input":"msg_bardo_ab_1"}"#,
+            r#"{"input":[{"type":"item_reference","id":"msg_1"}]}"#,
+            r#"{"input":[{"type":"item_reference","id":"_bardo_"},{"id":"msg_bardo_ab_1","type":"message"}]}"#,
+            r#"{"input":[{"role":"user","content":[],"id":"msg_bardo_ab_1"}]}"#,
+        ] {
+            assert_eq!(with_items(untouched), Ok(None), "{untouched}");
+        }
+        let twice = r#"{"input":[{"id":"msg_bardo_ab_1"},{"id":"msg_bardo_ab_1"}]}"#;
+        for (refused, param) in [
+            (r#"{"input":[{"id":"msg_bardo_ab_2"}]}"#, "input[0].id"),
+            (
+                r#"{"input":[{"role":"user"},{"type":"item_reference","id":"msg_bardo_cd_0"}]}"#,
+                "input[1].id",
+            ),
+            (twice, "input[1].id"),
+        ] {
+            assert_eq!(with_items(refused).unwrap_err().param, param, "{refused}");
+        }
+    }
+
+    #[test]
+    fn items_of_the_gateway_that_are_there_already_are_not_repeated() {
+        check(
+            r#"{"input":[{"id":"msg_bardo_ab_1","type":"message"},{"id":"msg_2","type":"message"}]}"#,
+            &[
+                raw(r#"{"id":"msg_bardo_ab_1","type":"message"}"#),
+                raw(r#"{"id":"msg_2","type":"message"}"#),
+            ],
+            r#"{"input":[{"id":"msg_bardo_ab_1","type":"message"},{"id":"msg_2","type":"message"},{"id":"msg_2","type":"message"}]}"#,
         );
     }
 

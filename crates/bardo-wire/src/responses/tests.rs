@@ -15,6 +15,7 @@ use crate::sse::SseParser;
 mod answers;
 mod failing;
 mod hostile;
+mod messages;
 mod replies;
 mod requests;
 mod upstream;
@@ -88,6 +89,7 @@ fn reply_context() -> ReplyContext {
         id_seed: "seed".into(),
         created: 1_790_000_000,
         model: "gpt-5.5".into(),
+        original: None,
     }
 }
 

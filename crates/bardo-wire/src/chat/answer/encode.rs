@@ -6,13 +6,13 @@ use bardo_types::chat::{
     ChatResponse, Choice, Finish, Opaque, Part, Text, ThinkingDisplay, ToolCall, ToolInput,
 };
 use bardo_types::json::RawJson;
-use bardo_types::model::Dialect;
+use bardo_types::model::{Dialect, Service};
 
 use crate::chat::details;
 use crate::chat::tools::decode::LEGACY_FUNCTIONS;
 use crate::chat::usage::encode::write as write_usage;
-use crate::codec::ReplyContext;
-use crate::json::{Array, Object, Str, wire_object};
+use crate::codec::{Original, ReplyContext};
+use crate::json::{Array, Object, Str, ToJson, wire_object};
 use crate::kit::custom_tools::unwrapped;
 
 /// Writes a whole answer.
@@ -210,7 +210,7 @@ fn write_message(
     message.set("refusal", &refusal);
     citations::write_all(&texts, &mut message.array("annotations"));
     if !hides_thinking(context) {
-        write_reasoning(choice, message);
+        write_reasoning(choice, context.original, message);
     }
     for part in &choice.parts {
         if let Part::Server(block) = part
@@ -279,7 +279,31 @@ pub(in crate::chat) fn explanation(details: Option<&RawJson>) -> String {
 /// Between the texts of two thinking blocks, which this dialect joins.
 pub(in crate::chat) const BLOCK_GAP: &str = "\n\n";
 
-fn write_reasoning(choice: &Choice, message: &mut Object<'_>) {
+/// Services that write thinking to the member `reasoning`. Servers of one's own and other vendors
+/// write it to one member or the other.
+const NAMES_REASONING: [Service; 3] = [Service::OpenRouter, Service::Local, Service::Compatible];
+
+/// Writes words of thinking, also under the name that the service gave them.
+pub(in crate::chat) fn write_thinking(
+    text: impl ToJson + Copy,
+    original: Option<Original>,
+    delta: &mut Object<'_>,
+) {
+    delta.set("reasoning_content", text);
+    if original.is_some_and(|it| NAMES_REASONING.contains(&it.service)) {
+        delta.set("reasoning", text);
+    }
+}
+
+/// Between two blocks of thinking. Services of this dialect join them themselves.
+pub(in crate::chat) fn block_gap(original: Option<Original>) -> &'static str {
+    match original {
+        Some(_) => "",
+        None => BLOCK_GAP,
+    }
+}
+
+fn write_reasoning(choice: &Choice, original: Option<Original>, message: &mut Object<'_>) {
     let mut content = String::new();
     let mut has_state = false;
     let reasonings = || {
@@ -290,15 +314,16 @@ fn write_reasoning(choice: &Choice, message: &mut Object<'_>) {
     };
     for reasoning in reasonings() {
         if !content.is_empty() && !reasoning.text.is_empty() {
-            content.push_str(BLOCK_GAP);
+            content.push_str(block_gap(original));
         }
         content.push_str(&reasoning.text);
         has_state |= has_details(reasoning.opaque.as_ref());
     }
     if !content.is_empty() {
-        message.set("reasoning_content", &content);
+        write_thinking(content.as_str(), original, message);
     }
-    if has_state {
+    let writes_details = original.is_some_and(Original::writes_details);
+    if has_state || writes_details && !content.is_empty() {
         let mut list = message.array("reasoning_details");
         let mut index = 0;
         for reasoning in reasonings() {

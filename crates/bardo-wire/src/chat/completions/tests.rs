@@ -16,6 +16,7 @@ fn context(include_usage: bool) -> ReplyContext {
         id_seed: "seed".into(),
         created: 7,
         model: "m".into(),
+        original: None,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::chat::shapes::request::ChatBody;
 use crate::chat::tools::decode as tools;
 use crate::chat::unread;
 use crate::codec::{BadRequest, DecodedRequest};
-use crate::json::{Str, fill_from_str};
+use crate::json::{Str, fill_from_str, wire_object};
 
 /// Members that are never passed on: the gateway's own hints, and names of endpoints and keys,
 /// which must not act (and a key must not travel).
@@ -100,6 +100,7 @@ fn request(mut wire: ChatBody<'_>) -> Result<ChatRequest, BadRequest> {
         (None, user) => user.map(Str::into_string),
     };
     request.extra.extend(extra(wire.extra));
+    request.include_usage |= wants_usage(&request.extra);
     Ok(request)
 }
 
@@ -125,6 +126,21 @@ pub(in crate::chat) fn token_limit(param: &str, limit: i64) -> Result<Option<u64
 /// Keeps an optional member as written; `null` is as good as absent.
 pub(in crate::chat) fn raw(value: Option<&RawValue>) -> Option<RawJson> {
     value.map(RawJson::from)
+}
+
+wire_object! {
+    /// OpenRouter's member `usage` of a request.
+    struct UsageOptions<'a> {
+        "include" => include: Option<bool>,
+        ..
+    }
+}
+
+/// Whether the caller wants usage in the words of OpenRouter: `"usage": {"include": true}`.
+fn wants_usage(extra: &[(String, RawJson)]) -> bool {
+    let options = extra.iter().find(|(name, _)| name == "usage");
+    let options = options.and_then(|(_, raw)| raw.read::<UsageOptions<'_>>().ok());
+    options.and_then(|options| options.include) == Some(true)
 }
 
 /// Members that no slot was made for.

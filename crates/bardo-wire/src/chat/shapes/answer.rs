@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bardo_types::fault::Fault;
+use bardo_types::json::RawJson;
 use serde::Deserialize;
 use serde::de::{Deserializer, Visitor};
 use serde_json::value::RawValue;
@@ -116,7 +117,9 @@ impl Delta<'_> {
 
     fn says_more_than_words(&self) -> bool {
         let filled = |list: Option<usize>| list.is_some_and(|length| length > 0);
-        self.reasoning_content.get().is_some()
+        self.content.thinking().is_some()
+            || !self.content.others.is_empty()
+            || self.reasoning_content.get().is_some()
             || self.reasoning.get().is_some()
             || self.refusal.get().is_some()
             || self.function_call.is_some()
@@ -226,29 +229,70 @@ impl Visitor<'_> for HalfTextVisitor {
     }
 }
 
-/// Content: a string, or an array of text parts (some servers).
+/// Content: a string, or a list of parts (some servers).
 #[derive(Debug, Default)]
-pub(in crate::chat) struct DeltaText<'a>(Cow<'a, str>);
+pub(in crate::chat) struct DeltaText<'a> {
+    text: Cow<'a, str>,
+    /// Thinking within a list (Mistral).
+    thinking: String,
+    /// Parts of other types.
+    others: Vec<&'a RawValue>,
+}
 
-impl DeltaText<'_> {
+impl<'a> DeltaText<'a> {
     pub(in crate::chat) fn get(&self) -> &str {
-        &self.0
+        &self.text
+    }
+
+    /// The thinking, where there is any.
+    pub(in crate::chat) fn thinking(&self) -> Option<&str> {
+        (!self.thinking.is_empty()).then_some(&*self.thinking)
+    }
+
+    /// The list of parts that are neither text nor thinking, such as images and references to
+    /// documents, where there are any.
+    pub(in crate::chat) fn others(&self) -> Option<RawJson> {
+        if self.others.is_empty() {
+            return None;
+        }
+        RawJson::of(&self.others).ok()
+    }
+
+    fn add(&mut self, raw: &'a RawValue) {
+        let part: ContentPart<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+        if let Some(thinking) = part.thinking {
+            let words: Self = serde_json::from_str(thinking.get()).unwrap_or_default();
+            self.thinking.push_str(words.get());
+        } else if let Some(text) = part.text.get() {
+            self.text.to_mut().push_str(text);
+        } else if !matches!(part.kind.get(), Some("text" | "output_text")) {
+            self.others.push(raw);
+        }
+    }
+}
+
+wire_object! {
+    struct ContentPart<'a> {
+        "type" => kind: Loose<'a>,
+        "text" => text: Loose<'a>,
+        /// A list of text parts.
+        "thinking" => thinking: Option<&'a RawValue>,
+        ..
     }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for DeltaText<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct TextPart<'a> {
-            #[serde(borrow, default)]
-            text: Loose<'a>,
-        }
         let raw = <&'de RawValue>::deserialize(deserializer)?;
+        let mut content = Self::default();
         if let Some(text) = text_of(raw) {
-            return Ok(Self(text));
+            content.text = text;
+            return Ok(content);
         }
-        let parts: Vec<TextPart<'_>> = serde_json::from_str(raw.get()).unwrap_or_default();
-        let text: String = parts.iter().filter_map(|part| part.text.get()).collect();
-        Ok(Self(Cow::Owned(text)))
+        let parts: Vec<&'a RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
+        for part in parts {
+            content.add(part);
+        }
+        Ok(content)
     }
 }

@@ -5,8 +5,8 @@ use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 
 use crate::chat::answer::encode::{
-    BLOCK_GAP, Head, ReplyForm, citations, explanation, finish_reason, hides_thinking,
-    wants_legacy_calls, write_signature,
+    Head, ReplyForm, block_gap, citations, explanation, finish_reason, hides_thinking,
+    wants_legacy_calls, write_signature, write_thinking,
 };
 use crate::chat::details;
 use crate::chat::stream::chunks::Chunks;
@@ -194,9 +194,10 @@ impl ChatEncoder {
 
     fn reasoning(&mut self, number: u32, text: &str, summary: bool, out: &mut Vec<u8>) {
         self.end_text(number, out);
+        let original = self.chunks.context.original;
         let choice = self.choice(number, out);
         let gap = if choice.thinking.is_none() && choice.has_thought {
-            BLOCK_GAP
+            block_gap(original)
         } else {
             ""
         };
@@ -207,7 +208,11 @@ impl ChatEncoder {
         choice.has_thought = true;
         let index = choice.detail_index;
         self.chunk(number, out, |delta| {
-            delta.set("reasoning_content", format_args!("{gap}{text}"));
+            write_thinking(format_args!("{gap}{text}"), original, delta);
+            // Without state its words say all.
+            if original.is_some_and(|it| !it.writes_details()) {
+                return;
+            }
             delta
                 .array("reasoning_details")
                 .object()

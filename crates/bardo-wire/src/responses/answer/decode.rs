@@ -39,6 +39,8 @@ wire_object! {
         "arguments" => arguments: Option<&'a RawValue>,
         "input" => input: Option<&'a RawValue>,
         "content" => content: Option<&'a RawValue>,
+        /// Of a message: whether it is the answer, or said on the way to it.
+        "phase" => phase: Option<&'a RawValue>,
     }
 
     /// A content part of a message.
@@ -185,6 +187,17 @@ pub(in crate::responses) fn server_block(kind: &str, raw: &RawValue) -> ServerBl
         dialect: Dialect::Responses,
         kind: kind.to_owned(),
         raw: raw.into(),
+    }
+}
+
+/// The end of a message: in this dialect an answer can have several, each with a phase.
+pub(in crate::responses) fn message_end(phase: Option<&RawValue>) -> ServerBlock {
+    ServerBlock {
+        dialect: Dialect::Responses,
+        kind: ServerBlock::MESSAGE_END.to_owned(),
+        raw: kept_object(|object| {
+            object.set_some("phase", phase);
+        }),
     }
 }
 

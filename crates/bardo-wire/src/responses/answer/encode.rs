@@ -34,8 +34,14 @@ pub(in crate::responses) struct Frame {
 pub fn response_id(given: Option<&str>, context: &ReplyContext) -> String {
     match given {
         Some(id) if id.starts_with("resp_") => id.to_owned(),
-        _ => format!("resp_{}", context.id_seed),
+        _ => own_response_id(context),
     }
+}
+
+/// The id of an answer in the ids of the items that the gateway made for it.
+#[must_use]
+pub fn own_response_id(context: &ReplyContext) -> String {
+    output::own_response_id(&context.id_seed)
 }
 
 impl Frame {

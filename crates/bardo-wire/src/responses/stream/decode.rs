@@ -15,7 +15,7 @@ use crate::json::{Str, wire_object};
 use crate::kit::steps;
 use crate::responses::answer::decode::{
     AnswerEnd, OutputItem, OutputPart, ResponseObject, logprobs, loose_text, made_up_id,
-    server_block,
+    message_end, server_block,
 };
 use crate::responses::output::characters;
 use crate::responses::{annotations, error as failures, reasoning_item};
@@ -56,6 +56,8 @@ pub(in crate::responses) struct ResponsesDecoder {
     calls: u32,
     /// Characters in the text parts before the present one.
     before: u64,
+    /// A message is over, and nothing said so yet.
+    message_over: bool,
     seen: AnswerEnd,
 }
 
@@ -148,6 +150,7 @@ impl ResponsesDecoder {
             items: BTreeMap::new(),
             calls: 0,
             before: 0,
+            message_over: false,
             seen: AnswerEnd::default(),
         }
     }
@@ -306,6 +309,9 @@ impl ResponsesDecoder {
         if self.items.contains_key(&place) {
             return;
         }
+        if std::mem::take(&mut self.message_over) && kind == "message" {
+            out.push(steps::server(0, message_end(None)));
+        }
         if matches!(kind, "function_call" | "custom_tool_call") {
             let custom = kind == "custom_tool_call";
             let number = self.calls;
@@ -368,6 +374,11 @@ impl ResponsesDecoder {
                     self.part_done(place, index, part, out);
                 }
                 self.end_text(place, out);
+                let phase = item.phase.filter(|phase| phase.get() != "null");
+                self.message_over = phase.is_none();
+                if phase.is_some() {
+                    out.push(steps::server(0, message_end(phase)));
+                }
             }
             "reasoning" => self.reasoning_done(place, raw, out),
             kind => out.push(steps::server(0, server_block(kind, raw))),

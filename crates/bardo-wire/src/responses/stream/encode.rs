@@ -241,6 +241,12 @@ impl ResponsesEncoder {
                     open.end("completed", &mut self.events, out);
                 }
             }
+            StreamEvent::Server { choice: 0, block } if block.ends_message() => {
+                if let OpenItem::Message(message) = &mut self.open {
+                    message.phase = output::phase_of(&block);
+                    self.close("completed", out);
+                }
+            }
             StreamEvent::Server { choice: 0, block }
                 if block.dialect == bardo_types::model::Dialect::Responses =>
             {
@@ -282,7 +288,10 @@ impl ResponsesEncoder {
 
     fn end_thinking(&mut self, opaque: Option<Opaque>, out: &mut Vec<u8>) {
         if !matches!(self.open, OpenItem::Reasoning(_)) {
-            if let Some(opaque) = opaque {
+            if let Some(Opaque::OpenAiReasoning(raw)) = opaque {
+                self.close("completed", out);
+                self.think_again(raw, out);
+            } else if let Some(opaque) = opaque {
                 self.close("completed", out);
                 let reasoning = Reasoning {
                     opaque: Some(opaque),
@@ -298,6 +307,18 @@ impl ResponsesEncoder {
         }
     }
 
+    /// Writes OpenAI's own item, whose words did not go out before, with its parts and under its id.
+    fn think_again(&mut self, raw: RawJson, out: &mut Vec<u8>) {
+        let summary = reasoning_item::summary_of(&raw);
+        let own_id = self.events.next_id("rs", &self.context.id_seed);
+        let id = reasoning_item::id_of(&raw).unwrap_or(own_id);
+        let place = self.events.add(&reasoning_item::begun(&id), out);
+        for (index, text) in (0..).zip(summary) {
+            OpenThinking::whole_part(place, &id, index, &text, &mut self.events, out);
+        }
+        self.events.done(place, raw, out);
+    }
+
     fn say(&mut self, text: &str, refusal: bool, out: &mut Vec<u8>) {
         if text.is_empty() {
             return;
@@ -306,7 +327,7 @@ impl ResponsesEncoder {
         if !matches!(self.open, OpenItem::Message(_)) {
             self.close("completed", out);
             let id = self.events.next_id("msg", &self.context.id_seed);
-            let item = output::message(&id, "in_progress", &[]);
+            let item = output::message(&id, "in_progress", None, &[]);
             let place = self.events.add(&item, out);
             self.open = OpenItem::Message(OpenMessage::begin(place, id));
         }

@@ -3,6 +3,7 @@
 
 use bardo_types::chat::{Citation, Finish, Opaque, ServerBlock, StreamEvent};
 use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use serde_json::value::RawValue;
 
@@ -10,7 +11,7 @@ use super::calls::IncomingCalls;
 use super::sources;
 use crate::chat::details;
 use crate::chat::details::{Detail, DetailBlock};
-use crate::chat::shapes::answer::{Delta, Loose, WireChoice};
+use crate::chat::shapes::answer::{Delta, WireChoice};
 use crate::codec::DecodeContext;
 use crate::kit::messages::malformed;
 use crate::kit::steps;
@@ -255,16 +256,11 @@ impl Growth<'_> {
         }
         for (kind, raw) in [("audio", delta.audio), ("images", delta.images)] {
             if let Some(raw) = raw {
-                self.close();
-                self.out.push(steps::server(
-                    self.number,
-                    ServerBlock {
-                        dialect: Dialect::Chat,
-                        kind: kind.into(),
-                        raw: raw.into(),
-                    },
-                ));
+                self.take_block(kind, raw.into());
             }
+        }
+        if let Some(parts) = delta.content.others() {
+            self.take_block("content_parts", parts);
         }
         for (place, fragment) in delta.tool_calls.iter().flatten().enumerate() {
             self.close();
@@ -281,6 +277,17 @@ impl Growth<'_> {
         }
     }
 
+    /// Takes what this dialect alone understands.
+    fn take_block(&mut self, kind: &str, raw: RawJson) {
+        self.close();
+        let block = ServerBlock {
+            dialect: Dialect::Chat,
+            kind: kind.into(),
+            raw,
+        };
+        self.out.push(steps::server(self.number, block));
+    }
+
     fn take_reasoning(&mut self, delta: &Delta<'_>) {
         let raws = delta.reasoning_details.as_deref().unwrap_or_default();
         let details: Vec<(Detail<'_>, &RawValue)> = raws
@@ -292,7 +299,8 @@ impl Growth<'_> {
             .iter()
             .all(|(detail, _)| detail.words().0.is_empty())
         {
-            self.take_plain_reasoning(&delta.reasoning_content, &delta.reasoning);
+            let plain = delta.reasoning_content.get().or(delta.reasoning.get());
+            self.take_plain_reasoning(plain.or(delta.content.thinking()));
         }
         for (detail, raw) in details {
             let goes_on = !self.whole
@@ -319,8 +327,8 @@ impl Growth<'_> {
         }
     }
 
-    fn take_plain_reasoning(&mut self, content: &Loose<'_>, reasoning: &Loose<'_>) {
-        let Some(text) = content.get().or(reasoning.get()) else {
+    fn take_plain_reasoning(&mut self, text: Option<&str>) {
+        let Some(text) = text else {
             return;
         };
         if text.trim() == HIDDEN_REASONING {

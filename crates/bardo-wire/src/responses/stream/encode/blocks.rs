@@ -11,12 +11,16 @@ pub(super) struct OpenThinking {
     id: String,
     text: String,
     summary: bool,
+    /// The part of the summary, or of the content.
+    index: u64,
 }
 
 /// A message whose parts are on their way.
 pub(super) struct OpenMessage {
     place: usize,
     id: String,
+    /// Whether it is the answer, known at its end.
+    pub(super) phase: Option<RawJson>,
     /// Parts that are complete.
     content: Vec<RawJson>,
     part: Option<MessagePart>,
@@ -48,9 +52,31 @@ impl OpenThinking {
             id,
             text: String::new(),
             summary,
+            index: 0,
         };
         thinking.part("added", "", events, out);
         thinking
+    }
+
+    /// Writes a whole part of a summary.
+    pub(super) fn whole_part(
+        place: usize,
+        id: &str,
+        index: u64,
+        text: &str,
+        events: &mut Events,
+        out: &mut Vec<u8>,
+    ) {
+        let mut thinking = Self {
+            place,
+            id: id.to_owned(),
+            text: String::new(),
+            summary: true,
+            index,
+        };
+        thinking.part("added", "", events, out);
+        thinking.think(text, events, out);
+        thinking.end_part(events, out);
     }
 
     pub(super) fn think(&mut self, text: &str, events: &mut Events, out: &mut Vec<u8>) {
@@ -71,7 +97,7 @@ impl OpenThinking {
         };
         events.write(&format!("{kind}{step}"), out, |event| {
             at(event, self.place, &self.id);
-            event.set(index, 0_u64);
+            event.set(index, self.index);
             let mut object = event.object("part");
             object.set("type", part);
             object.set("text", text);
@@ -95,14 +121,18 @@ impl OpenThinking {
         };
         events.write(&format!("{kind}{step}"), out, |event| {
             at(event, self.place, &self.id);
-            event.set(index, 0_u64);
+            event.set(index, self.index);
             event.set(key, text);
         });
     }
 
-    pub(super) fn end(self, opaque: Option<Opaque>, events: &mut Events, out: &mut Vec<u8>) {
+    fn end_part(&self, events: &mut Events, out: &mut Vec<u8>) {
         self.words("done", "text", &self.text, events, out);
         self.part("done", &self.text, events, out);
+    }
+
+    pub(super) fn end(self, opaque: Option<Opaque>, events: &mut Events, out: &mut Vec<u8>) {
+        self.end_part(events, out);
         let item = reasoning_item::of_streamed(&self.text, self.summary, opaque, &self.id);
         events.done(self.place, item, out);
     }
@@ -113,6 +143,7 @@ impl OpenMessage {
         Self {
             place,
             id,
+            phase: None,
             content: Vec::new(),
             part: None,
         }
@@ -237,7 +268,7 @@ impl OpenMessage {
         out: &mut Vec<u8>,
     ) {
         self.end_part(before, events, out);
-        let item = output::message(&self.id, status, &self.content);
+        let item = output::message(&self.id, status, self.phase.as_ref(), &self.content);
         events.done(self.place, item, out);
     }
 }
