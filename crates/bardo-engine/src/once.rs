@@ -11,7 +11,7 @@ use crate::engine_future::EngineFuture;
 use crate::error::EngineError;
 use crate::idempotency::{ANSWER_MAX, Claimed, Idempotency, Kept, KeptBody, Recorder};
 use crate::reply_stream::ReplyStream;
-use crate::routing::asked_class;
+use crate::routing::wished_class;
 
 impl Engine {
     /// The table of requests that came with an `Idempotency-Key`.
@@ -89,11 +89,11 @@ impl Engine {
     }
 }
 
-/// Whether a request or what it goes on with asks for more protection than the usual one.
+/// Whether a request, its subsystem or what it goes on with asks for more protection than the usual
+/// one.
 fn is_guarded(call: &Call) -> bool {
     let hints = call.hints().route.as_deref();
-    let remembered = hints.and_then(|hints| hints.remembered_class);
-    asked_class(hints).max(remembered.unwrap_or_default()) > SecurityClass::Standard
+    hints.is_some_and(|hints| wished_class(call.snapshot(), hints) > SecurityClass::Standard)
 }
 
 /// Whether a provider may have carried out a request that ended like this.

@@ -404,9 +404,10 @@ impl ReceiptBuilder {
         self.consumption.live_meter()
     }
 
-    /// Keeps a whole answer to be counted, where the provider reported no usage.
+    /// Keeps a whole answer to be counted, where the provider reported no output.
     pub(crate) fn keep_for_count(&mut self, answer: impl FnOnce() -> Bytes) {
-        if self.receipt.usage.is_none() {
+        let usage = self.receipt.usage.as_ref();
+        if usage.is_none_or(|usage| usage.output == 0) {
             self.consumption.keep(answer());
         }
     }

@@ -264,12 +264,19 @@ impl Recording {
         }
         if let (Some(second), Ok(runtime)) = (self.cache.second(), Handle::try_current()) {
             let (second, entry) = (Arc::clone(second), Arc::clone(&entry));
-            let heard = self.slot.heard;
+            let (heard, flushes) = (self.slot.heard, self.slot.flushes);
+            let cache = Arc::clone(&self.cache);
             runtime.spawn(async move {
-                // A loss is counted there and costs a miss.
-                if let Some(last) = last_flush(&*second, &entry, heard).await {
-                    let _ = second.put(&entry, entry.ttl_ms, last).await;
+                let Some(last) = last_flush(&*second, &entry, heard).await else {
+                    return;
+                };
+                // The flushes of this process are not among the news, and `last` counts them.
+                let subject = FlushSubject::of(&entry);
+                if cache.invalidations().reached_since(flushes, &subject) {
+                    return;
                 }
+                // A loss is counted there and costs a miss.
+                let _ = second.put(&entry, entry.ttl_ms, last).await;
             });
         }
         Ok(entry)

@@ -28,9 +28,11 @@ pub(crate) struct Size {
 impl Size {
     pub(crate) fn of(dialect: Dialect, top: &TopLevel<'_>) -> Self {
         let number = |key: &str| whole_number(top.get(key)?.trim());
+        // Servers that do not refuse a limit of 0 take it for none. Anthropic keeps to it.
+        let limit = |key: &str| number(key).filter(|limit| *limit > 0);
         let output = match dialect {
-            Dialect::Chat => number("max_completion_tokens").max(number("max_tokens")),
-            Dialect::Responses => number("max_output_tokens"),
+            Dialect::Chat => limit("max_completion_tokens").max(limit("max_tokens")),
+            Dialect::Responses => limit("max_output_tokens"),
             Dialect::Anthropic | Dialect::Completions | Dialect::Gemini => number("max_tokens"),
         };
         let choices = match dialect {
@@ -129,6 +131,15 @@ mod tests {
         assert_eq!(
             read(Dialect::Chat, r#"{"max_tokens":null,"n":0}"#).output_of_all(),
             None
+        );
+        assert_eq!(read(Dialect::Chat, r#"{"max_tokens":0}"#).output, None);
+        assert_eq!(
+            read(Dialect::Responses, r#"{"max_output_tokens":0.0}"#).output,
+            None
+        );
+        assert_eq!(
+            read(Dialect::Anthropic, r#"{"max_tokens":0}"#).output,
+            Some(0)
         );
     }
 

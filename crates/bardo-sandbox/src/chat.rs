@@ -12,7 +12,7 @@ mod whole;
 
 use serde_json::{Map, Value};
 
-use crate::fault::Faults;
+use crate::fault::{Fault, Faults};
 use crate::recorded::Recorded;
 use crate::reply::Reply;
 use crate::script::{self, Facts, Stop, Turn};
@@ -136,14 +136,18 @@ pub(crate) fn answer(asked: &Asked<'_>, flavor: &Flavor, world: &World) -> Resul
         (flavor.reshape)(&mut turn, asked);
         turns.push(turn);
     }
-    let counts = usage::count(asked, &prompt, &turns, world);
     let script_faults = turns[0].faults.clone();
+    let faults = asked.request.faults.clone().and(&script_faults);
+    let counts = match faults.has(&Fault::UsageZero) {
+        true => Counts::default(),
+        false => usage::count(asked, &prompt, &turns, world),
+    };
     let rendering = Rendering {
         asked,
         flavor,
         world,
         counts,
-        faults: asked.request.faults.clone().and(&script_faults),
+        faults,
         id: world.id(
             flavor.id_prefix,
             29,

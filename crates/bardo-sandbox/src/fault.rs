@@ -85,6 +85,8 @@ pub(crate) enum Fault {
     },
     ResetOnConnect,
     UsageMissing,
+    /// Usage is there and counts nothing (Chat Completions).
+    UsageZero,
     /// Usage arrives in an event of its own, after a pause.
     LateUsage {
         ms: Option<u64>,

@@ -271,6 +271,9 @@ struct SharedLevel {
     entries: Mutex<Vec<CachedAnswer>>,
     /// Takes no removals, and tells those of others.
     is_full: AtomicBool,
+    /// A permit for each time that it tells of removals, and then of none by name, as they are all of
+    /// the asking process; `None`: it tells all at once.
+    gate: Option<Semaphore>,
     removals: Mutex<Vec<Flush>>,
     losses: LevelLosses,
 }
@@ -316,16 +319,24 @@ impl SecondLevel for SharedLevel {
     }
 
     fn flushes<'a>(&'a self, after: Option<LastFlush>) -> LevelFuture<'a, Result<FlushNews, Loss>> {
-        let removals = self.removals();
-        let number = removals.len() as u64;
-        let after = after.map_or(number, |after| after.number);
-        let since = removals.get(usize::try_from(after).expect("a few")..);
-        let news = FlushNews {
-            last: LastFlush { number, mark: 0 },
-            flushes: since.map(<[Flush]>::to_vec),
-            is_back: since.is_none(),
-        };
-        Box::pin(std::future::ready(Ok(news)))
+        Box::pin(async move {
+            if let Some(gate) = &self.gate {
+                gate.acquire().await.expect("never closed").forget();
+            }
+            let removals = self.removals();
+            let number = removals.len() as u64;
+            let after = after.map_or(number, |after| after.number);
+            let since = removals.get(usize::try_from(after).expect("a few")..);
+            let of_others = |since: &[Flush]| match self.gate {
+                Some(_) => Vec::new(),
+                None => since.to_vec(),
+            };
+            Ok(FlushNews {
+                last: LastFlush { number, mark: 0 },
+                flushes: since.map(of_others),
+                is_back: since.is_none(),
+            })
+        })
     }
 
     fn losses(&self) -> &LevelLosses {
@@ -383,6 +394,26 @@ async fn an_answer_that_another_process_removed_while_it_was_made_is_not_shared(
         engine.follow_flushes().await.expect("news");
         assert_eq!(place().await, expected, "{removed}");
     }
+}
+
+#[tokio::test]
+async fn an_answer_removed_before_it_was_written_behind_is_not_shared() {
+    let level = Arc::new(SharedLevel {
+        gate: Some(Semaphore::new(1)),
+        ..SharedLevel::default()
+    });
+    let bench = bench(Arc::clone(&level) as Arc<dyn SecondLevel>);
+    bench.engine.follow_flushes().await.expect("news");
+    let asked = bench.ask(Dialect::Chat, &about_a_market("one", None)).await;
+    assert_eq!(asked.expect("an answer").head.cache, "miss");
+    tokio::task::yield_now().await;
+    let removed = bench.engine.invalidate(&[Flush::All], FlushCause::Operator);
+    assert_eq!(removed.await.removed, 1);
+    level.gate.as_ref().expect("it has one").add_permits(1);
+    for _ in 0..16 {
+        tokio::task::yield_now().await;
+    }
+    assert!(level.entries().is_empty());
 }
 
 #[tokio::test]

@@ -95,9 +95,14 @@ async fn a_stream_ends_with_what_it_cost_and_that_is_what_was_charged() {
 
 #[tokio::test]
 async fn a_provider_that_does_not_count_is_counted_for() {
-    for stream in [false, true] {
+    for (fault, stream) in [
+        ("usage_missing", false),
+        ("usage_missing", true),
+        ("usage_zero", false),
+        ("usage_zero", true),
+    ] {
         let purse = Purse::with("10").await;
-        let fault = json!({ "kind": "usage_missing" });
+        let fault = json!({ "kind": fault });
         let text = "Some words that take a number of tokens. ".repeat(10);
         let mut body = prompt(
             Dialect::Chat,

@@ -69,6 +69,10 @@ pub fn observe_response(body: &[u8]) -> Observed {
     }
     let mut seen = Observed::default();
     match serde_json::from_slice::<Chunk<'_>>(data) {
+        Ok(chunk) if chunk.choices.is_none() && chunk.usage.is_some() && chunk.error.is_none() => {
+            look(&chunk, data, &mut seen);
+            seen.fault = Some(no_answer());
+        }
         Ok(chunk) if chunk.choices.is_none() && chunk.error.is_none() => {
             seen.fault = Some(unknown_fault(data));
         }
@@ -81,9 +85,23 @@ pub fn observe_response(body: &[u8]) -> Observed {
             look(&chunk, data, &mut seen);
             seen.terminal = seen.finished && seen.fault.is_none();
         }
+        Err(_) if is_answer(data) => seen.fault = Some(no_answer()),
         Err(_) => seen.fault = Some(unknown_fault(data)),
     }
     seen
+}
+
+/// Whether an object has members of an answer. What cannot be read of it has been made, and is
+/// billed.
+fn is_answer(data: &[u8]) -> bool {
+    let members: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_slice(data).unwrap_or_default();
+    let has = |name: &str| members.get(name).is_some_and(|value| !value.is_null());
+    (has("choices") || has("usage")) && !has("error")
+}
+
+fn no_answer() -> Fault {
+    malformed("the provider's answer is not valid JSON of its protocol")
 }
 
 fn counts_alone(data: &[u8]) -> Option<Observed> {
@@ -126,7 +144,7 @@ fn has_value(finder: &Finder<'_>, data: &[u8]) -> bool {
 fn unknown_fault(data: &[u8]) -> Fault {
     match std::str::from_utf8(data) {
         Ok(text) if is_json(text) => fault_of(text, UNNAMED),
-        _ => malformed("the provider's answer is not valid JSON of its protocol"),
+        _ => no_answer(),
     }
 }
 

@@ -93,6 +93,27 @@ fn errors_in_a_stream_and_in_a_200_body_are_seen() {
 }
 
 #[test]
+fn what_was_answered_and_cannot_be_read_is_no_refusal() {
+    let class = |body: &str| {
+        let fault = observe_response(body.as_bytes()).fault;
+        fault.map(|fault| fault.class)
+    };
+    let answer = r#""choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}]"#;
+    let usage = r#""usage":{"prompt_tokens":5,"completion_tokens":7}"#;
+    for body in [
+        format!(r#"{{"id":"a",{answer},{usage},{usage}}}"#),
+        format!(r#"{{"id":"a",{usage}}}"#),
+        format!(r#"{{"id":"a",{usage},"choices":null}}"#),
+        r#"{"choices":"none"}"#.to_owned(),
+    ] {
+        assert_eq!(class(&body), Some(FaultClass::Malformed), "{body}");
+    }
+    for body in [r#"{"detail":"no"}"#, r#"{"usage":null,"error":"no"}"#] {
+        assert_eq!(class(body), Some(FaultClass::Server), "{body}");
+    }
+}
+
+#[test]
 fn a_whole_body_tells_usage_model_and_end() {
     let seen = observe_response(
         br#"{"id":"c","model":"glm","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":2,"completion_tokens":1},"cost":{"usd":0.001,"diem":0}}"#,
