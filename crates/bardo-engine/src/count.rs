@@ -17,7 +17,7 @@ use crate::arriving::{Arriving, read_whole};
 use crate::call::Call;
 use crate::engine::Engine;
 use crate::error::{EngineError, UpstreamFailure};
-use crate::fit::{holds_own_marks, refuse_stored_history};
+use crate::fit::{holds_own_marks, refuse_stored_content, refuse_stored_history};
 use crate::head::AnswerHead;
 use crate::header_lists::degraded_list;
 use crate::leg::{Grant, Leg};
@@ -45,6 +45,7 @@ impl Engine {
         let request = call.request_body().request(&self.memory)?;
         let leg = plan.first();
         refuse_stored_history(call, &leg.endpoint, leg.dialect)?;
+        refuse_stored_content(call, leg.dialect)?;
         let mut head = AnswerHead {
             model_requested: Arc::clone(call.model()),
             model: leg.candidate.entry.id.as_str().into(),

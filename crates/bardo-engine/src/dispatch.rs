@@ -474,7 +474,6 @@ fn is_outage(fault: &Fault) -> bool {
             | FaultClass::RateLimit
             // Of the gateway's own key, or of its credit.
             | FaultClass::Authentication
-            | FaultClass::Permission
             | FaultClass::Payment
     )
 }

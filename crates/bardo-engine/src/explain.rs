@@ -218,6 +218,7 @@ fn choice(leg: &Leg, explanation: &Explanation) -> RoutedCandidate {
         sort: None,
         estimated_cost: seen.and_then(|seen| seen.estimated_cost),
         score: None,
+        group: usize::MAX,
         max_output: None,
     })
 }

@@ -8,6 +8,7 @@ use bardo_wire::codec::BadRequest;
 use bardo_wire::{chat, envelope, responses, textual};
 
 use crate::call::Call;
+use crate::received::Payer;
 
 /// Threads are stored at Anthropic and conversations at OpenAI; another provider would answer
 /// without their items. The code of a refused thread makes Anthropic's SDKs send the whole
@@ -34,6 +35,27 @@ pub(crate) fn refuse_stored_history(
         let message = "this model's provider does not store conversations; remove `conversation` and send its items in `input`, or continue with `previous_response_id`";
         BadRequest::new(member, message)
     })
+}
+
+/// What Gemini has stored belongs to the key at Google, and its name is all that it takes to ask
+/// about it. A caller that pays has no way to store anything there, so the name is another's.
+pub(crate) fn refuse_stored_content(call: &Call, dialect: Dialect) -> Result<(), BadRequest> {
+    if dialect != Dialect::Gemini || matches!(call.principal().payer, Payer::Owner) {
+        return Ok(());
+    }
+    let top = call.top();
+    let is_named = |member: &&str| top.get(member).is_some_and(|json| json != "null");
+    let Some(member) = ["cachedContent", "cached_content"]
+        .into_iter()
+        .find(is_named)
+    else {
+        return Ok(());
+    };
+    let message = format!(
+        "`{member}` names content that is stored with the gateway's own key at Google, which callers that pay may \
+        not use; remove it and send the content itself"
+    );
+    Err(BadRequest::new(member, message))
 }
 
 /// Types of tools that Responses has beside functions; a date or `_preview` may follow a name.

@@ -42,6 +42,8 @@ pub(crate) struct RequestFunds {
     list_price: Option<Price>,
     /// A profile let the provider search.
     searched: bool,
+    /// Writes for an hour may be among those that the provider counts.
+    untold_hour: bool,
     /// The least that an answer with content is charged.
     minimum: MicroUsd,
     /// How the hold grows, where it has to.
@@ -162,6 +164,7 @@ impl RequestFunds {
         self.minimum = call.principal().minimum_charge();
         let applied = leg.settings.applied();
         self.searched = applied.is_some_and(|applied| applied.searches);
+        self.untold_hour = leg.untold_hour;
         if let Some(fee) = self.search_fee.as_mut().filter(|_| self.searched) {
             fee.spend();
         }
@@ -237,6 +240,9 @@ impl RequestFunds {
         }
         if self.searched {
             builder.searched();
+        }
+        if let Some(price) = self.price.filter(|_| self.untold_hour) {
+            builder.kept_for_an_hour(&price);
         }
         let receipt = builder.receipt();
         let Some(usage) = receipt.usage.as_ref().filter(|_| owed) else {

@@ -38,6 +38,9 @@ pub(crate) struct Leg {
     /// The lifetime for which the provider may be asked to keep the prompt, where the price does not
     /// list all such writes.
     pub(crate) unlisted_write: Option<CacheTtl>,
+    /// The provider may be asked to keep the prompt for an hour, and does not tell such writes from
+    /// those for five minutes.
+    pub(crate) untold_hour: bool,
     /// The model is known to think about this request without showing it.
     pub(crate) reasons_unseen: bool,
     /// What is known and decided of the provider's prompt cache there; `None` where nothing is.

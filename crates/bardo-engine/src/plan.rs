@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bardo_ledger::budget::BudgetStanding;
 use bardo_router::{Candidate, NoRoute, Router};
 use bardo_types::Degradation;
-use bardo_types::chat::MarkPlan;
+use bardo_types::chat::{CacheTtl, MarkPlan};
 use bardo_types::model::Tier;
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::PassedOver;
@@ -501,15 +501,18 @@ impl Engine {
             Task::Embeddings | Task::CountTokens => PlannedSettings::untouched(call),
         };
         let unlisted = price.is_some_and(|price| price.cache_write_1h.is_none());
-        let kept = (unlisted && call.task() == Task::Generate)
-            .then(|| write_lifetime(call, &candidate, prompt_cache.as_deref(), &self.memory));
+        let untold = price.is_some() && price::tells_no_lifetime(endpoint.service, dialect);
+        let kept = ((unlisted || untold) && call.task() == Task::Generate)
+            .then(|| write_lifetime(call, &candidate, prompt_cache.as_deref(), &self.memory))
+            .flatten();
         let capabilities = &candidate.entry.capabilities;
         let reasons_unseen = call.task() == Task::Generate
             && (reasons_unseen(capabilities, &call.top(), wanted.is_some())
                 || self.health.reasons_unseen(&endpoint.name, &candidate.entry));
         Ok(Leg {
             price,
-            unlisted_write: kept.flatten(),
+            unlisted_write: kept.filter(|_| unlisted),
+            untold_hour: untold && kept == Some(CacheTtl::OneHour),
             prompt_bound: call.size().prompt.saturating_add(planned.added),
             output_bound: planned.output,
             settings: planned.settings,

@@ -101,7 +101,11 @@ impl PromptCaches {
             return Some(format!("{found}, but is not healthy"));
         }
         if !is_near(&choices[0], &choices[place]) {
-            return Some(format!("{found}, but another backend is better by more"));
+            let why = match choices[place].group == choices[0].group {
+                true => "another backend is better by more",
+                false => "the order of backends, a preference or the price puts another one first",
+            };
+            return Some(format!("{found}, but {why}"));
         }
         choices[..=place].rotate_right(1);
         Some(format!(
@@ -203,6 +207,7 @@ fn is_near(first: &RoutedCandidate, other: &RoutedCandidate) -> bool {
     let beaten =
         worse(|score| score.cost) && worse(|score| score.quality) && worse(|score| score.latency);
     !beaten
+        && other.group == first.group
         && best.total - score.total < EPSILON
         && !worse(|score| score.features)
         && other.security >= first.security

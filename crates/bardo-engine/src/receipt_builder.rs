@@ -28,7 +28,7 @@ use crate::failure::Failure;
 use crate::health::{CircuitKey, HealthRecords};
 use crate::meter::Meter;
 use crate::payments::Payments;
-use crate::price::rate;
+use crate::price::{for_an_hour, rate};
 use crate::received::{Payer, Task};
 use crate::shape::Shaped;
 use crate::unseen::{Accepted, Work};
@@ -534,6 +534,17 @@ impl ReceiptBuilder {
         self.consumption
             .count(receipt.upstream_dialect, &mut receipt.usage);
         receipt.estimated = true;
+    }
+
+    /// Counts writes into the provider's cache as writes for an hour, unless the provider's own charge
+    /// is nearer to that of writes for five minutes.
+    pub(crate) fn kept_for_an_hour(&mut self, price: &Price) {
+        let Some(usage) = &mut self.receipt.usage else {
+            return;
+        };
+        if let Some(kept) = for_an_hour(usage, price) {
+            *usage = kept;
+        }
     }
 
     /// Counts at least one search, where the settings let the provider search.

@@ -21,7 +21,7 @@ use crate::call::Call;
 use crate::error::EngineError;
 use crate::fit::{
     forces_a_tool, is_relayed, refuse_foreign_blocks_alone, refuse_lost_members,
-    refuse_stored_history, refuse_unseen_images,
+    refuse_stored_content, refuse_stored_history, refuse_unseen_images,
 };
 use crate::leg::{Grant, Leg, Settings};
 use crate::memory::Memory;
@@ -92,6 +92,7 @@ pub(crate) fn shape(
 ) -> Result<Shaped, EngineError> {
     let target = target(call, leg)?;
     refuse_stored_history(call, &leg.endpoint, leg.dialect)?;
+    refuse_stored_content(call, leg.dialect)?;
     refuse_lost_members(call, leg.dialect)?;
     let rendered = match &leg.settings {
         Settings::Edits(edits, _) => relayed(call, leg, grant, edits.clone()),

@@ -70,8 +70,11 @@ pub struct RoutedCandidate {
     pub sort: Option<&'static str>,
     /// Estimated cost; `None` if it is unknown.
     pub estimated_cost: Option<MicroUsd>,
-    /// Score; `None` if there is one candidate only or the order decides.
+    /// Score; `None` if there is one candidate only.
     pub score: Option<Score>,
+    /// Number of the group of candidates among which the score alone decides. Between groups it is
+    /// the owner's order, a preference of the request or the price.
+    pub group: usize,
     /// The longest answer that keeps the request within what it may cost there, in tokens; `None`
     /// where its own limit does, or nothing bounds it.
     pub max_output: Option<u64>,

@@ -39,6 +39,7 @@ impl Ranking<'_> {
                 for at in 0..seen.len() {
                     if !first.contains(&at) && self.replaces(&seen[at], &seen[chosen]) {
                         seen[at].reasons = Reasons::NONE;
+                        seen[at].leads = true;
                         first.push(at);
                     }
                 }

@@ -36,6 +36,8 @@ pub(crate) struct RankedCandidate {
     pub(crate) observed: ObservedHealth,
     pub(crate) score: Option<Score>,
     pub(crate) place: RankKey,
+    /// Put in front of a seller that was chosen, as it has the same model with the owner's own key.
+    pub(crate) leads: bool,
 }
 
 /// The sort key before any score; less is better.
@@ -69,6 +71,7 @@ impl RankedCandidate {
             observed: ObservedHealth::default(),
             score: None,
             place: RankKey::default(),
+            leads: false,
         }
     }
 }
@@ -336,6 +339,34 @@ impl Ranking<'_> {
             .then_with(|| x.entry().id.cmp(&y.entry().id))
             .then_with(|| x.entry().upstream_id.cmp(&y.entry().upstream_id))
             .then_with(|| x.candidate.backend.cmp(&y.candidate.backend))
+    }
+
+    /// Whether the score alone puts one candidate before the other.
+    fn is_tied(&self, a: &RankedCandidate, b: &RankedCandidate) -> bool {
+        let price = |one: &RankedCandidate| {
+            let rated = &self.rated_candidates[one.rated];
+            rated.blended_for(&self.request.facts)
+        };
+        a.place == b.place
+            && !a.leads
+            && !b.leads
+            && (!self.requirements.cheapest || price(a) == price(b))
+    }
+
+    /// For each candidate in the order the number of its group: within a group, the score alone
+    /// decides.
+    pub(crate) fn groups(&self, seen: &[RankedCandidate], order: &[usize]) -> Vec<usize> {
+        let mut group = 0;
+        let mut before: Option<&RankedCandidate> = None;
+        let of_one = |&at: &usize| {
+            let one = &seen[at];
+            if before.is_some_and(|before| !self.is_tied(before, one)) {
+                group += 1;
+            }
+            before = Some(one);
+            group
+        };
+        order.iter().map(of_one).collect()
     }
 
     /// A clamped term can make the worse of two look alike; whoever is beaten in everything never

@@ -21,6 +21,8 @@ pub(crate) struct RouteResolution<'a> {
     pub(crate) seen: Vec<RankedCandidate>,
     /// The candidates to call, in order, as indices into `seen`.
     pub(crate) order: Vec<usize>,
+    /// The group of each candidate in the order ([`RoutedCandidate::group`]).
+    pub(crate) groups: Vec<usize>,
     pub(crate) automatic: bool,
     /// The tier of the named model, where a cheaper one takes its place.
     pub(crate) named_tier: Option<Tier>,
@@ -69,8 +71,16 @@ impl RouteResolution<'_> {
             sort: None,
             estimated_cost: cost::likely(rated.entry(), &request.facts),
             score: one.score.filter(|_| self.order.len() > 1),
+            group: self.group_of(at),
             max_output: one.max_output,
         }
+    }
+
+    fn group_of(&self, at: usize) -> usize {
+        let place = self.order.iter().position(|&other| other == at);
+        place
+            .and_then(|place| self.groups.get(place).copied())
+            .unwrap_or(usize::MAX)
     }
 
     /// The route, or the refusal.

@@ -181,7 +181,7 @@ impl Router {
             Ok(candidates) => candidates,
             Err(no_route) => return Err(refusal::of_name(&no_route)),
         };
-        let plain = |candidate: Candidate| {
+        let plain = |(group, candidate): (usize, Candidate)| {
             let rated = self.roster.rated(candidate);
             RoutedCandidate {
                 features: rated.features,
@@ -192,6 +192,7 @@ impl Router {
                 sort: None,
                 estimated_cost: cost::likely(rated.entry(), &request.facts),
                 score: None,
+                group,
                 max_output: None,
                 candidate: rated.candidate,
             }
@@ -199,6 +200,7 @@ impl Router {
         let choices: Vec<RoutedCandidate> = candidates
             .into_iter()
             .filter(|candidate| (request.may_use)(candidate))
+            .enumerate()
             .map(plain)
             .collect();
         if choices.is_empty() {
@@ -416,6 +418,8 @@ impl Router {
             requirements,
             rated_candidates: Cow::Owned(rated_candidates),
             seen,
+            // Each comes for its place in the owner's order.
+            groups: (0..order.len()).collect(),
             order,
             automatic: false,
             named_tier: None,
@@ -467,6 +471,7 @@ impl Router {
         };
         let order = ranking.order(&mut seen);
         let order = ranking.put_own_keys_first(&mut seen, &order);
+        let groups = ranking.groups(&seen, &order);
         let refusal = order.is_empty().then(|| {
             let speaker = Speaker {
                 requirements: &requirements,
@@ -484,6 +489,7 @@ impl Router {
             requirements,
             rated_candidates: Cow::Borrowed(rated_candidates),
             seen,
+            groups,
             order,
             automatic: true,
             named_tier: None,

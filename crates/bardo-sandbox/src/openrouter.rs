@@ -349,8 +349,9 @@ fn decorate(object: &mut Map<String, Value>, context: &Context<'_>) {
     if !context.last {
         return;
     }
-    let (prompt, completion) =
-        models::find(model).map_or((0.0, 0.0), |row| models::cost(row, context.counts));
+    let (prompt, completion) = models::find(model).map_or((0.0, 0.0), |row| {
+        models::cost(row, context.counts, context.asked.body)
+    });
     // A key whose name says so has a key of the maker's stored at OpenRouter.
     let is_byok = context
         .asked

@@ -37,7 +37,20 @@ pub(super) fn one_of(hint: &str, wrong: &str, allowed: &[&str]) -> String {
 /// loss is then an error.
 pub(super) fn no_feature(hint: &str, name: &str) -> String {
     let known: Vec<&str> = Feature::all().map(Feature::as_str).collect();
-    let meant = match did_you_mean(name, &known) {
+    // Short names are near to each other: `seed` is a member and means no `tee`.
+    const LEAST: usize = 5;
+    let near = match name.chars().count() {
+        ..LEAST => String::new(),
+        _ => did_you_mean(name, &known),
+    };
+    if hint == "require" {
+        let name = cut(name);
+        return format!(
+            "require names `{name}`, which is not a feature; it excludes backends that would lose a member `{name}` \
+            of the request, and no others{near}"
+        );
+    }
+    let meant = match near {
         none if none.is_empty() => format!("; the features are {}", known.join(", ")),
         meant => meant,
     };

@@ -107,7 +107,15 @@ fn nonsense_is_neutral_and_said() {
         ),
         (
             r#"{"intent":{"require":["telepathy"]}}"#,
-            "require names `telepathy`, which is not a feature and does not change the choice of a backend; the features are privacy, tee, ",
+            "require names `telepathy`, which is not a feature; it excludes backends that would lose a member `telepathy` of the request, and no others",
+        ),
+        (
+            r#"{"intent":{"require":["visionn"]}}"#,
+            "of the request, and no others; did you mean `vision`?",
+        ),
+        (
+            r#"{"intent":{"prefer":["seed"]}}"#,
+            "prefer names `seed`, which is not a feature and does not change the choice of a backend; the features are privacy, tee, ",
         ),
         (r#"{"mood":"fine"}"#, "`mood` is not a hint and was ignored"),
     ] {

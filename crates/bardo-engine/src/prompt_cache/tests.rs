@@ -104,6 +104,7 @@ fn choice(score: Option<Score>) -> RoutedCandidate {
         sort: None,
         estimated_cost: None,
         score,
+        group: 0,
         max_output: None,
     }
 }
@@ -131,4 +132,10 @@ fn only_a_choice_that_is_nearly_as_good_is_near() {
         ..choice(score(0.5, 0.5, 0.5, 0.70))
     };
     assert!(!near(&lacking));
+    // The owner's order, a preference or the price puts it behind, not the score.
+    let behind = RoutedCandidate {
+        group: 1,
+        ..choice(score(0.6, 0.5, 0.4, 0.80))
+    };
+    assert!(!near(&behind));
 }

@@ -3,12 +3,14 @@
 use bardo_access::{DelegatedSpending, PayerTerms};
 use bardo_engine::Received;
 use bardo_ledger::{Dimension, ReceiptFilter, Receipts as _, SumQuery};
+use bardo_router::Policy;
 use bardo_types::ids::KeyId;
 use bardo_types::model::{Dialect, Price};
 use bardo_types::money::{MicroUsd, PricePerMillion};
 use serde_json::{Value, json};
 
 use crate::purse::{PRICE, Purse};
+use crate::routing::{OPENROUTER, Scene, priced_world};
 use crate::world::{Bench, prompt, world};
 
 const MODEL: &str = "claude-sonnet-5-5";
@@ -101,6 +103,37 @@ async fn marks_of_the_caller_stand_and_none_are_added() {
     let sent = sent(&bench).await;
     assert_eq!(sent.matches("cache_control").count(), 1);
     assert!(sent.contains(r#""ttl":"1h""#));
+}
+
+/// OpenRouter counts writes without their lifetime.
+#[tokio::test]
+async fn a_write_for_an_hour_is_charged_as_one_where_the_provider_does_not_tell_it_apart() {
+    let of = |micro| Some(PricePerMillion::from_micro(micro));
+    let price = Price {
+        input: PricePerMillion::from_micro(4_000_000),
+        output: PricePerMillion::from_micro(20_000_000),
+        cache_read: of(200_000),
+        cache_write_5m: of(5_000_000),
+        cache_write_1h: of(8_000_000),
+        ..PRICE
+    };
+    let scene = Scene::of(&[OPENROUTER]);
+    scene
+        .bench
+        .swap(|address| priced_world(address, &[OPENROUTER], Policy::default(), price));
+    for (ttl, for_an_hour) in [("5m", false), ("1h", true)] {
+        let mut body = prompt(Dialect::Chat, "claude-opus-5-5", "One");
+        let rules = format!("{ttl}: follow these rules closely. ").repeat(2_000);
+        let mark = json!({ "type": "ephemeral", "ttl": ttl });
+        let part = json!({ "type": "text", "text": rules, "cache_control": mark });
+        let messages = body["messages"].as_array_mut().expect("a list");
+        messages.insert(0, json!({ "role": "system", "content": [part] }));
+        scene.ask(&body).await.expect("an answer");
+        let receipt = scene.last();
+        let usage = receipt.usage.expect("it is counted");
+        let (short, long) = (usage.cache_write_5m, usage.cache_write_1h);
+        assert_eq!((short > 0, long > 0), (!for_an_hour, for_an_hour), "{ttl}");
+    }
 }
 
 #[tokio::test]

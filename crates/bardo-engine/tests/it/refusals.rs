@@ -4,6 +4,7 @@ use bardo_engine::{EngineError, Task};
 use bardo_types::model::Dialect;
 use serde_json::{Value, json};
 
+use crate::purse::Purse;
 use crate::world::{Bench, Read, prompt};
 
 #[track_caller]
@@ -61,6 +62,26 @@ async fn a_conversation_that_another_company_stores_is_not_answered_without_its_
     assert_eq!(bench.received().await, [""; 0]);
     let without = conversation("claude-sonnet-5-5", Value::Null);
     assert!(bench.ask(Dialect::Responses, &without).await.is_ok());
+}
+
+#[tokio::test]
+async fn content_stored_at_google_is_named_by_its_owner_alone() {
+    for member in ["cachedContent", "cached_content"] {
+        let purse = Purse::with("1").await;
+        let mut body = prompt(Dialect::Chat, "gemini-3-flash", "Hi");
+        body[member] = json!("cachedContents/x");
+        let (param, _) = refused(purse.ask(Dialect::Chat, &body).await);
+        assert_eq!(param, member);
+        assert_eq!(purse.bench.received().await, [""; 0]);
+        body[member] = Value::Null;
+        assert!(purse.ask(Dialect::Chat, &body).await.is_ok());
+    }
+    // It reaches Google, which does not have it.
+    let bench = Bench::start();
+    let mut body = prompt(Dialect::Chat, "gemini-3-flash", "Hi");
+    body["cachedContent"] = json!("cachedContents/x");
+    let own = bench.ask(Dialect::Chat, &body).await;
+    assert!(matches!(own, Err(EngineError::Upstream(_))), "{own:?}");
 }
 
 #[tokio::test]

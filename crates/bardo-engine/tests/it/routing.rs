@@ -38,7 +38,7 @@ impl EventSink for Kept {
     fn attempt_failed(&self, _request_id: &str, _backend: &str, _fault: &Fault) {}
 }
 
-type Backend = (Service, &'static str, &'static str, &'static [&'static str]);
+pub(crate) type Backend = (Service, &'static str, &'static str, &'static [&'static str]);
 
 const BLOCKRUN: Backend = (
     Service::BlockRun,
@@ -51,7 +51,7 @@ const BLOCKRUN: Backend = (
         "gemini-3.6-flash",
     ],
 );
-const OPENROUTER: Backend = (
+pub(crate) const OPENROUTER: Backend = (
     Service::OpenRouter,
     "openrouter",
     "/openrouter/api/v1",
@@ -76,13 +76,13 @@ const ANTHROPIC: Backend = (
     &["claude-opus-5-5", "claude-sonnet-5", "claude-haiku-4-5"],
 );
 
-struct Scene {
-    bench: Bench,
+pub(crate) struct Scene {
+    pub(crate) bench: Bench,
     kept: Arc<Kept>,
 }
 
 impl Scene {
-    fn of(backends: &[Backend]) -> Self {
+    pub(crate) fn of(backends: &[Backend]) -> Self {
         Self::with(backends, BTreeMap::new())
     }
 
@@ -96,7 +96,7 @@ impl Scene {
         Self { bench, kept }
     }
 
-    async fn ask(&self, body: &Value) -> Result<Read, EngineError> {
+    pub(crate) async fn ask(&self, body: &Value) -> Result<Read, EngineError> {
         let call = Call {
             task: Task::Generate,
             dialect: Dialect::Chat,
@@ -114,7 +114,7 @@ impl Scene {
         engine.explain(received).expect("it is well formed")
     }
 
-    fn last(&self) -> Receipt {
+    pub(crate) fn last(&self) -> Receipt {
         let kept = self.kept.0.lock().expect("nobody panics");
         kept.last().expect("a receipt").clone()
     }
@@ -133,7 +133,7 @@ fn ruled_world(sandbox: SocketAddr, backends: &[Backend], policy: Policy) -> Sna
     priced_world(sandbox, backends, policy, PRICE)
 }
 
-fn priced_world(
+pub(crate) fn priced_world(
     sandbox: SocketAddr,
     backends: &[Backend],
     policy: Policy,

@@ -33,8 +33,9 @@ pub(super) fn supports(row: &Value, parameter: &str) -> bool {
         .is_some_and(|all| all.contains(&json!(parameter)))
 }
 
-/// What a request costs in dollars, prompt and completion apart.
-pub(super) fn cost(row: &Value, counts: &Counts) -> (f64, f64) {
+/// What a request costs in dollars, prompt and completion apart. `body` says how long the prompt is
+/// kept.
+pub(super) fn cost(row: &Value, counts: &Counts, body: &Value) -> (f64, f64) {
     let price = |name: &str| {
         let text = row["pricing"][name].as_str().unwrap_or("0");
         text.parse::<f64>().unwrap_or(0.0).max(0.0)
@@ -46,9 +47,11 @@ pub(super) fn cost(row: &Value, counts: &Counts) -> (f64, f64) {
         0.0 => price("prompt"),
         price => price,
     };
-    let written = match price("input_cache_write") {
-        0.0 => price("prompt"),
-        price => price,
+    let is_for_an_hour = body.to_string().contains(r#""ttl":"1h""#);
+    let written = match (price("input_cache_write"), price("input_cache_write_1h")) {
+        (_, hour) if is_for_an_hour && hour > 0.0 => hour,
+        (0.0, _) => price("prompt"),
+        (price, _) => price,
     };
     let prompt = plain as f64 * price("prompt")
         + counts.cache_read as f64 * cached

@@ -210,6 +210,25 @@ fn the_owners_order_decides_where_scores_are_off() {
 }
 
 #[test]
+fn the_score_alone_decides_within_a_group() {
+    let groups = |policy: Policy, quality: Quality| -> Vec<usize> {
+        let all = router(vec![openrouter(), blockrun()], policy);
+        let mut ask = Ask::default();
+        ask.hints.intent.quality = Some(quality);
+        let route = ask.with(|request| all.route(request)).unwrap();
+        route.choices.iter().map(|choice| choice.group).collect()
+    };
+    let ordered = Policy {
+        mode: Mode::Ordered,
+        ..Policy::default()
+    };
+    let of_score = groups(Policy::default(), Quality::Maximum);
+    assert!(of_score.len() > 1 && of_score.iter().all(|group| *group == 0));
+    let of_order = groups(ordered, Quality::Maximum);
+    assert!(*of_order.last().unwrap() > 0, "{of_order:?}");
+}
+
+#[test]
 fn what_does_not_fit_is_left_out_and_asked_where_nobody_fits() {
     let mut small = blockrun();
     Arc::make_mut(&mut small.2[1].capabilities).context_tokens = 1_999;
