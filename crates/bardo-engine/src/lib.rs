@@ -22,6 +22,7 @@ mod complete_answer;
 mod consumption;
 mod cost_limit;
 mod count;
+mod dear_members;
 mod decision;
 mod dispatch;
 mod downgrade;

@@ -18,6 +18,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 
 use crate::call::Call;
+use crate::dear_members::{self, dear_members};
 use crate::error::EngineError;
 use crate::fit::{
     forces_a_tool, is_relayed, refuse_foreign_blocks_alone, refuse_lost_members,
@@ -255,6 +256,11 @@ fn relayed(call: &Call, leg: &Leg, grant: Grant, settings: Vec<Edit>) -> Rendere
         edits.push(edit);
     }
     let mut degraded = Vec::new();
+    for key in dear_members(call, leg) {
+        edits.retain(|other| other.key() != key);
+        edits.push(Edit::Remove { key });
+        degraded.push(dear_members::lost(key));
+    }
     if let Some((cap, said)) = leg.output_cap(grant) {
         let key = match call.dialect() {
             Dialect::Chat
@@ -325,10 +331,16 @@ fn translated(
     call: &Call,
     leg: &Leg,
     grant: Grant,
-    request: Arc<ChatRequest>,
+    mut request: Arc<ChatRequest>,
     applied: Option<&Applied>,
 ) -> Result<Rendered, EngineError> {
+    let dear = dear_members(call, leg);
+    if !dear.is_empty() {
+        dear_members::without(Arc::make_mut(&mut request), &dear);
+    }
     let mut rendered = written_anew(call, leg, grant, request, applied)?;
+    let lost = dear.into_iter().map(dear_members::lost);
+    rendered.degraded.extend(lost);
     // The same words, without what nobody knows: callers do not expect it where a relay is usual.
     if call.dialect() == Dialect::Chat && leg.dialect == Dialect::Chat {
         let left_out = chat::members_left_out(call.body());

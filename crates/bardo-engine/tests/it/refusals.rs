@@ -179,3 +179,44 @@ async fn a_stored_answer_of_a_model_that_nobody_has_is_a_wrong_model() {
     let refused = purse.ask(Dialect::Chat, &body).await.unwrap_err();
     assert!(matches!(refused, EngineError::NoRoute(_)), "{refused}");
 }
+
+/// A list has one price; a faster answer costs more at the provider.
+#[tokio::test]
+async fn a_class_of_service_beyond_the_list_is_not_bought_for_a_caller_that_pays() {
+    for (dialect, model, member, value, is_kept) in [
+        (Dialect::Chat, "gpt-5.5", "service_tier", "priority", false),
+        (Dialect::Chat, "gpt-5.5", "service_tier", "flex", true),
+        (
+            Dialect::Chat,
+            "gemini-3-flash",
+            "service_tier",
+            "priority",
+            false,
+        ),
+        (
+            Dialect::Anthropic,
+            "claude-sonnet-5-5",
+            "speed",
+            "fast",
+            false,
+        ),
+        (Dialect::Responses, "gpt-5.5", "service_tier", "auto", true),
+    ] {
+        let purse = Purse::with("10").await;
+        let mut body = prompt(dialect, model, "Hello");
+        body[member] = json!(value);
+        purse.ask(dialect, &body).await.expect("an answer");
+        let sent = purse.bench.received().await.pop().expect("a request");
+        assert_eq!(sent.contains(member), is_kept, "{model} {value}: {sent}");
+        let receipt = purse.receipt().await;
+        let is_told = receipt.degraded.iter().any(|lost| lost.feature == member);
+        assert_eq!(is_told, !is_kept, "{model} {value}");
+    }
+    // The owner pays the provider's bill itself.
+    let bench = Bench::start();
+    let mut body = prompt(Dialect::Chat, "gpt-5.5", "Hello");
+    body["service_tier"] = json!("priority");
+    bench.ask(Dialect::Chat, &body).await.expect("an answer");
+    let sent = bench.received().await.pop().expect("a request");
+    assert!(sent.contains("priority"), "{sent}");
+}
