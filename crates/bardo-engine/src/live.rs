@@ -32,7 +32,7 @@ pub(crate) struct AnswerOrigin {
 }
 
 /// Bytes of an answer that requests follow, beyond which they are freed: nothing else bounds it.
-const FOLLOWED_MOST: usize = 128 << 20;
+const FOLLOWED_MOST: usize = 32 << 20;
 
 /// An answer that is being made.
 pub(crate) struct LiveAnswer {

@@ -41,8 +41,10 @@ function request(cell) {
   const image = options.image && { type: "file", mediaType: "image/png", data: options.image };
   const content = image ? [{ type: "text", text: prompt }, image] : prompt;
   const provider = options.thinking ? structuredClone(THINKING[dialect]) : {};
-  // The default is to keep the conversation at the provider and to send back references.
-  if (dialect === "responses") provider.openai = { ...provider.openai, store: false };
+  // By default the SDK sends back references to items. With this it sends the items: streams do so here, and
+  // requests whose thinking must be seen to go back.
+  const sendsItems = options.stream || options.thinking;
+  if (dialect === "responses" && sendsItems) provider.openai = { ...provider.openai, store: false };
   return {
     model: PROVIDERS[dialect](cell),
     messages: [{ role: "user", content }],
