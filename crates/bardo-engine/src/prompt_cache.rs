@@ -167,13 +167,18 @@ impl LegCache {
     /// The request is over. What a provider has read is warm there from the time it was asked.
     pub(crate) fn settled(&self, receipt: &Receipt, asked: Instant) {
         // Nobody knows what a backend has read that was left before its head.
-        let has_begun = receipt.timings.head.is_some();
-        if !matches!(receipt.outcome, Outcome::Finished | Outcome::Aborted) || !has_begun {
+        let Some(head) = receipt.timings.head else {
+            return;
+        };
+        if !matches!(receipt.outcome, Outcome::Finished | Outcome::Aborted) {
             return;
         }
         let now = self.caches.millis(asked);
         if let Some((sighting, _)) = &self.marks {
-            self.caches.tracker.record(sighting, self.plan(), now);
+            let sent = receipt.timings.sent.unwrap_or(head);
+            let readable = self.caches.millis(asked + head.saturating_sub(sent));
+            let tracker = &self.caches.tracker;
+            tracker.record(sighting, self.plan(), now, readable);
         }
         if let Some((id, false)) = self.stored.get()
             && let Some(usage) = &receipt.usage

@@ -67,6 +67,15 @@ impl Gaps {
         };
     }
 
+    /// Splits the gap that was added last in two, because there was a call within it: `before` is the
+    /// time from its beginning to that call, `after` the time from there to its end.
+    pub(super) fn split(&mut self, before: Millis, after: Millis) {
+        if let Some(newest) = self.added.checked_sub(1) {
+            self.last[newest as usize % WINDOW] = u32::try_from(before).unwrap_or(u32::MAX);
+        }
+        self.add(after);
+    }
+
     /// Gaps in the window.
     #[must_use]
     pub fn len(&self) -> usize {

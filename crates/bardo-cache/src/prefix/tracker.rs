@@ -102,13 +102,65 @@ impl fmt::Display for MarkDecision {
     }
 }
 
-/// What is remembered of one stretch.
-#[derive(Debug, Clone, Copy, Default)]
-struct Seen {
+/// The calls that were asked before a provider had what any of them wrote: one use of its cache.
+#[derive(Debug, Clone, Copy)]
+struct Burst {
+    /// When the first of them was asked.
+    first: Millis,
+    /// When the last of them was asked.
     last: Millis,
+    /// When the first answer began. A provider's entry can be read from then on.
+    readable: Millis,
+}
+
+/// What is remembered of one stretch.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    /// The newest calls.
+    burst: Burst,
+    /// When the last call before them was asked. The gap that was added last begins there.
+    before: Option<Millis>,
     tokens: u64,
     gaps: Gaps,
     marked: Option<CacheTtl>,
+}
+
+impl Seen {
+    /// Gap that a call ends which is asked now; `None` where the entry cannot be read yet.
+    fn gap(&self, now: Millis) -> Option<Millis> {
+        (now >= self.burst.readable).then(|| now.saturating_sub(self.burst.last))
+    }
+
+    /// Takes in a call. Answers whether it was asked before the newest ones, because its answer took
+    /// longer than theirs.
+    fn called(&mut self, asked: Millis, readable: Millis) -> bool {
+        let burst = &mut self.burst;
+        if asked >= burst.readable {
+            self.gaps.add(asked.saturating_sub(burst.last));
+            self.before = Some(burst.last);
+            *burst = Burst {
+                first: asked,
+                last: asked,
+                readable,
+            };
+            return false;
+        }
+        if readable > burst.first {
+            burst.first = burst.first.min(asked);
+            burst.last = burst.last.max(asked);
+            burst.readable = burst.readable.min(readable);
+            return false;
+        }
+        let after = burst.first - asked;
+        match self.before {
+            None => self.gaps.add(after),
+            Some(before) if asked > before => self.gaps.split(asked - before, after),
+            // Between calls that are not remembered one by one.
+            Some(_) => return true,
+        }
+        self.before = Some(asked);
+        true
+    }
 }
 
 /// How often the new prefixes of a caller came back.
@@ -175,7 +227,7 @@ pub struct PrefixTracker(Mutex<PrefixMemory>);
 
 impl PrefixTracker {
     /// A tracker that remembers up to `capacity` prompts, and as many conversations and callers.
-    /// Each takes about 150 bytes.
+    /// Each takes about 180 bytes.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self(Mutex::new(PrefixMemory {
@@ -214,8 +266,10 @@ impl PrefixTracker {
         decision
     }
 
-    /// Remembers a request that a provider answered, and the marks that it was sent with.
-    pub fn record(&self, request: &Sighting, plan: MarkPlan, now: Millis) {
+    /// Remembers a request that a provider answered, and the marks that it was sent with. `asked` is
+    /// when it was sent, `readable` when the answer began: what it wrote can be read from then on. A
+    /// call that was sent earlier is no gap.
+    pub fn record(&self, request: &Sighting, plan: MarkPlan, asked: Millis, readable: Millis) {
         let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let PrefixMemory {
             stable,
@@ -223,8 +277,9 @@ impl PrefixTracker {
             pools,
         } = &mut *memory;
         let mut pool = pools.get(&request.pool).copied().unwrap_or_default();
-        remember(stable, &mut pool[0], request.stable, plan.stable, now);
-        remember(turns, &mut pool[1], request.turns, plan.turns, now);
+        let times = (asked, readable.max(asked));
+        remember(stable, &mut pool[0], request.stable, plan.stable, times);
+        remember(turns, &mut pool[1], request.turns, plan.turns, times);
         pools.put(request.pool, pool);
     }
 
@@ -253,9 +308,12 @@ fn judged(
     let gaps = seen.map(|seen| {
         // The gap that this call ends is known as well.
         let mut gaps = seen.gaps;
-        gaps.add(now.saturating_sub(seen.last));
+        if let Some(gap) = seen.gap(now) {
+            gaps.add(gap);
+        }
         gaps
     });
+    let gaps = gaps.filter(|gaps| !gaps.is_empty());
     let is_announced = gaps.is_none() && request.followed == Some(true);
     let evidence = match gaps {
         Some(gaps) => gaps.evidence(),
@@ -290,27 +348,34 @@ fn remember(
     pool: &mut Pool,
     stretch: Stretch,
     marked: Option<CacheTtl>,
-    now: Millis,
+    (asked, readable): (Millis, Millis),
 ) {
-    let mut entry = match seen.get(&stretch.id) {
-        Some(known) => {
-            let mut known = *known;
-            let gap = now.saturating_sub(known.last);
-            if known.gaps.is_empty() {
-                pool.back(gap);
-            }
-            known.gaps.add(gap);
-            known
-        }
-        None => {
-            pool.first(now);
-            Seen::default()
-        }
+    let Some(known) = seen.get(&stretch.id) else {
+        pool.first(asked);
+        let entry = Seen {
+            burst: Burst {
+                first: asked,
+                last: asked,
+                readable,
+            },
+            before: None,
+            tokens: stretch.tokens,
+            gaps: Gaps::default(),
+            marked,
+        };
+        seen.put(stretch.id, entry);
+        return;
     };
-    // Answers may be recorded in another order than their calls were made.
-    entry.last = entry.last.max(now);
-    entry.tokens = stretch.tokens;
-    entry.marked = marked;
+    let mut entry = *known;
+    let was_single = entry.gaps.is_empty();
+    let is_old = entry.called(asked, readable);
+    if was_single && let Some(gap) = entry.gaps.known().next() {
+        pool.back(gap);
+    }
+    if !is_old {
+        entry.tokens = stretch.tokens;
+        entry.marked = marked;
+    }
     seen.put(stretch.id, entry);
 }
 

@@ -32,8 +32,60 @@ fn request(pool: PrefixId, id: PrefixId, turns: u64) -> Sighting {
 /// Sends a request and answers the marks that it got.
 fn send(tracker: &PrefixTracker, request: &Sighting, now: Millis) -> MarkPlan {
     let plan = tracker.decide(request, now).plan();
-    tracker.record(request, plan, now);
+    tracker.record(request, plan, now, now);
     plan
+}
+
+/// Sends a request four times at once, and answers the marks of the last one. Each is answered after
+/// two seconds.
+fn send_four(tracker: &PrefixTracker, request: &Sighting, now: Millis) -> MarkPlan {
+    let plans =
+        [0, 1, 2, 3].map(|after| (now + after, tracker.decide(request, now + after).plan()));
+    for (asked, plan) in plans {
+        tracker.record(request, plan, asked, asked + 2_000);
+    }
+    plans[3].1
+}
+
+#[test]
+fn calls_at_the_same_time_are_no_gaps() {
+    let tracker = PrefixTracker::new(16);
+    let call = request(1, 1, 100);
+    let last = (0..20).map(|burst| send_four(&tracker, &call, burst * 120 * MINUTE));
+    assert_eq!(last.last(), Some(MarkPlan::default()));
+    // Nor do they say of new prompts that they come back.
+    let tracker = PrefixTracker::new(1_000);
+    for id in 0..20 {
+        send_four(&tracker, &request(1, id, 100), id as u64 * 10 * MINUTE);
+    }
+    let next = tracker.decide(&request(1, 99, 100), 999 * MINUTE);
+    assert_eq!(next.plan(), MarkPlan::default());
+
+    let tracker = PrefixTracker::new(16);
+    let last = (0..20).map(|burst| send_four(&tracker, &call, burst * 2 * MINUTE));
+    assert_eq!(last.last(), Some(MarkPlan::USUAL));
+}
+
+#[test]
+fn answers_that_are_recorded_in_another_order_give_the_true_gaps() {
+    let evidence = |minutes: &[u64]| {
+        let tracker = PrefixTracker::new(16);
+        let call = request(1, 1, 100);
+        for asked in minutes.iter().map(|at| at * MINUTE) {
+            tracker.record(&call, MarkPlan::USUAL, asked, asked + 2_000);
+        }
+        let said = tracker.decide(&call, 110 * MINUTE).stable.evidence;
+        (said.total, said.within_5m, said.within_1h)
+    };
+    assert_eq!(evidence(&[0, 100]), (2, 0, 1));
+    assert_eq!(evidence(&[100, 0]), (2, 0, 1));
+    assert_eq!(evidence(&[0, 50, 100]), (3, 0, 3));
+    assert_eq!(evidence(&[0, 100, 50]), (3, 0, 3));
+    assert_eq!(
+        evidence(&[50, 100, 0]),
+        (2, 0, 2),
+        "too old to say anything"
+    );
 }
 
 #[test]
@@ -61,7 +113,8 @@ fn a_heartbeat_each_72_minutes_is_kept_warm_where_that_is_allowed() {
     let mut decisions = Vec::new();
     for beats in 0..12 {
         let decision = tracker.decide(&beat, beats * 72 * MINUTE);
-        tracker.record(&beat, decision.plan(), beats * 72 * MINUTE);
+        let now = beats * 72 * MINUTE;
+        tracker.record(&beat, decision.plan(), now, now);
         decisions.push(decision);
     }
     assert!(
@@ -140,7 +193,7 @@ fn a_new_conversation_is_marked_where_further_calls_are_announced_and_not_for_th
     );
     assert_eq!(decision.turns.reason, MarkReason::LastCall);
     // A conversation that is in the cache is read to its end.
-    tracker.record(&last, MarkPlan::USUAL, 0);
+    tracker.record(&last, MarkPlan::USUAL, 0, 0);
     assert_eq!(tracker.decide(&last, MINUTE).plan().turns, FIVE);
 }
 
@@ -227,7 +280,8 @@ fn a_clock_that_stands_still_or_an_answer_out_of_order_does_no_harm() {
     for now in [10 * MINUTE, 0, Millis::MAX, 5, Millis::MAX] {
         send(&tracker, &call, now);
     }
-    assert_eq!(tracker.decide(&call, 0).stable.evidence.total, 5);
+    // Ten minutes, until the end of time, and none.
+    assert_eq!(tracker.decide(&call, 0).stable.evidence.total, 3);
 }
 
 #[test]
