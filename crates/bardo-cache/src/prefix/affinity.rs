@@ -44,7 +44,8 @@ impl AffinityTable {
         Self(Mutex::new(Generations::new(capacity)))
     }
 
-    /// Remembers a successful answer. A session that goes on stays warm.
+    /// Remembers a successful answer to a call that was made at `now`. A session that goes on stays
+    /// warm. The answer to a call before the last one is ignored.
     pub fn succeeded(&self, session: PrefixId, affinity: Affinity, now: Millis) {
         self.note(session, affinity, now, |_| true);
     }
@@ -64,13 +65,14 @@ impl AffinityTable {
         replaces: impl FnOnce(&Affinity) -> bool,
     ) {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = table.get(&session);
-        let last = known.map_or(0, |(_, last)| *last);
-        if known.is_some_and(|(known, _)| !replaces(known)) {
-            return;
+        if let Some((known, last)) = table.get(&session) {
+            // An answer that took long says less of the session than that of a later call.
+            let is_late = now < *last;
+            if is_late || !replaces(known) {
+                return;
+            }
         }
-        // An answer that ended late never makes a session older.
-        table.put(session, (affinity, last.max(now)));
+        table.put(session, (affinity, now));
     }
 
     /// Forgets a session, because this endpoint failed. One that went on elsewhere stays.
@@ -153,13 +155,16 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_behind_the_last_answer_is_no_gap() {
+    fn a_late_answer_to_an_earlier_call_moves_no_session_and_makes_none_younger() {
         let table = AffinityTable::new(8);
         table.succeeded(1, at("a", 9), 1_000_000);
         assert_eq!(table.warm(1, 9, 5).map(|warm| warm.idle), Some(0));
-        table.succeeded(1, at("b", 9), 10);
-        let warm = table.warm(1, 9, 1_000_000 + 290_000).unwrap();
-        assert_eq!(warm.affinity.endpoint, "b");
+        for endpoint in ["b", "a"] {
+            table.succeeded(1, at(endpoint, 9), 10);
+            let warm = table.warm(1, 9, 1_000_000 + 290_000).unwrap();
+            assert_eq!((warm.affinity.endpoint.as_str(), warm.idle), ("a", 290_000));
+            assert_eq!(table.warm(1, 9, 1_000_000 + 290_001), None);
+        }
     }
 
     #[test]
