@@ -400,6 +400,15 @@ fn prefix_of(call: &Call, shaped: &Shaped) -> Option<Prefix> {
     }
     let entry = &leg.candidate.entry;
     let request = &translation.decode.request;
+    let tokens = request.system_tokens();
+    let minimum = match entry.capabilities.cache_minimum_tokens {
+        0 => MINIMUM,
+        known => known,
+    };
+    // What cannot be stored takes no place among what may be.
+    if tokens < minimum {
+        return None;
+    }
     let price = entry.price?.for_prompt(request.prompt_tokens());
     let top = scan(&shaped.body).ok()?;
     if top.member("cachedContent").is_some() {
@@ -426,7 +435,6 @@ fn prefix_of(call: &Call, shaped: &Shaped) -> Option<Prefix> {
         tools,
         config,
     ]);
-    let tokens = request.system_tokens();
     Some(Prefix {
         id,
         policy,
@@ -437,10 +445,7 @@ fn prefix_of(call: &Call, shaped: &Shaped) -> Option<Prefix> {
                 hour: policy.hour,
             },
             tokens,
-            minimum: match entry.capabilities.cache_minimum_tokens {
-                0 => MINIMUM,
-                known => known,
-            },
+            minimum,
         },
         members: own.join(","),
         stored: StoredPrefix {

@@ -320,7 +320,8 @@ impl<T: Clone + PartialEq> StoredTable<T> {
         self.entries.values().filter(is_stored).count()
     }
 
-    /// Forgets the prefix that was called the longest ago, unless all are stored.
+    /// Forgets the prefix that was called the longest ago, one that was called once before others,
+    /// unless all are stored.
     fn make_room(&mut self, now: Millis) -> bool {
         if self.entries.len() < self.capacity {
             return true;
@@ -332,7 +333,7 @@ impl<T: Clone + PartialEq> StoredTable<T> {
         };
         let free = self.entries.iter().filter(|(_, entry)| is_free(entry));
         let oldest = free
-            .min_by_key(|(id, entry)| (entry.last, **id))
+            .min_by_key(|(id, entry)| (!entry.gaps.is_empty(), entry.last, **id))
             .map(|(id, _)| *id);
         oldest.is_some_and(|id| self.entries.remove(&id).is_some())
     }

@@ -149,3 +149,17 @@ fn a_full_table_forgets_what_is_not_stored() {
     assert_eq!(table.usable(1, now), Some("a"));
     assert_eq!(table.entries.len(), 2);
 }
+
+#[test]
+fn prompts_that_were_called_once_do_not_push_out_those_that_come_back() {
+    let mut table = Table::new(4);
+    for now in [0, 10 * MINUTE] {
+        let _ = table.seen(1, &CASE, &LIMITS, now);
+    }
+    for id in 2..100 {
+        let now = 10 * MINUTE + id as u64;
+        let _ = table.seen(id, &CASE, &LIMITS, now);
+    }
+    assert!(table.entries.contains_key(&1));
+    assert_eq!(table.entries.len(), 4);
+}
