@@ -14,6 +14,8 @@ use crate::world::World;
 const INDEX: &str = "google/cachedContents";
 const LEAST_TOKENS: u64 = 1_024;
 const HOUR_MS: u64 = 3_600_000;
+/// Entries of a page at most. The service may send fewer than are asked for.
+const PAGE_MAX: usize = 50;
 
 fn key(name: &str) -> String {
     format!("google/{name}")
@@ -24,7 +26,7 @@ pub(super) fn serve(request: &Recorded, name: &str, world: &World) -> Result<Rep
     let full_name = format!("cachedContents/{name}");
     let body = match (&request.method, name) {
         (&Method::POST, "") => create(request, world)?,
-        (&Method::GET, "") => list(world),
+        (&Method::GET, "") => list(request, world)?,
         (&Method::GET, _) => shown(&find(&full_name, world)?),
         (&Method::PATCH, _) => patch(request, &full_name, world)?,
         (&Method::DELETE, _) => {
@@ -74,7 +76,22 @@ fn create(request: &Recorded, world: &World) -> Result<Value, ApiError> {
     Ok(shown(&held))
 }
 
-fn list(world: &World) -> Value {
+fn list(request: &Recorded, world: &World) -> Result<Value, ApiError> {
+    let asked = request.query_value("pageSize");
+    let asked = asked.and_then(|size| size.parse::<usize>().ok());
+    let size = asked.filter(|size| *size > 0).unwrap_or(PAGE_MAX);
+    let size = size.min(PAGE_MAX);
+    let first = match request.query_value("pageToken").as_deref() {
+        None | Some("") => 0,
+        // Tokens are text that says nothing to callers, with characters that a query escapes.
+        Some(token) => token
+            .strip_prefix("from+")
+            .and_then(|token| token.strip_suffix("/="))
+            .and_then(|first| first.parse::<usize>().ok())
+            .ok_or_else(|| {
+                ApiError::invalid("* ListCachedContentsRequest.page_token: invalid\n")
+            })?,
+    };
     let names = world.shelf.get(INDEX).unwrap_or_else(|| json!([]));
     let names = names
         .as_array()
@@ -85,11 +102,15 @@ fn list(world: &World) -> Value {
         .filter_map(|name| find(name, world).ok())
         .map(|held| shown(&held))
         .collect();
-    if held.is_empty() {
-        json!({})
-    } else {
-        json!({"cachedContents": held})
+    let page: Vec<&Value> = held.iter().skip(first).take(size).collect();
+    let mut listed = json!({});
+    if !page.is_empty() {
+        listed["cachedContents"] = json!(page);
     }
+    if first + size < held.len() {
+        listed["nextPageToken"] = json!(format!("from+{}/=", first + size));
+    }
+    Ok(listed)
 }
 
 fn patch(request: &Recorded, name: &str, world: &World) -> Result<Value, ApiError> {
