@@ -199,9 +199,12 @@ pub(crate) fn tell(
 }
 
 impl Engine {
-    /// The provider does not have a stored prefix any more.
+    /// The provider does not have a stored prefix any more. Of many calls that find this out at the
+    /// same time, the first one tells it.
     pub(crate) fn prefix_lost(&self, id: PrefixId, stored: &StoredPrefix) {
-        self.prompt_caches.stored.lost(id, stored);
+        if !self.prompt_caches.stored.lost(id, stored) {
+            return;
+        }
         tell(&self.services, stored, "lost", (0, None, MicroUsd::ZERO));
         // It may still be there: for another key, or for requests that it fits.
         self.delete_prefixes(vec![stored.clone()]);

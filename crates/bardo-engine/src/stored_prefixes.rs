@@ -151,9 +151,9 @@ impl StoredPrefixes {
         self.table().extended(id, until, expected, is_unknown);
     }
 
-    /// Takes in that the provider does not have it any more.
-    pub(crate) fn lost(&self, id: PrefixId, stored: &StoredPrefix) {
-        self.table().lost(id, stored);
+    /// Takes in that the provider does not have it any more. Answers whether this is news.
+    pub(crate) fn lost(&self, id: PrefixId, stored: &StoredPrefix) -> bool {
+        self.table().lost(id, stored)
     }
 
     /// Takes in what the provider's own cache read in a call that named no stored prefix.

@@ -283,13 +283,17 @@ impl<T: Clone + PartialEq> StoredTable<T> {
     }
 
     /// Takes in that the provider does not have it any more. It is not created again on that day.
-    pub fn lost(&mut self, id: PrefixId, lost: &T) {
-        if let Some(entry) = self.entries.get_mut(&id)
-            && matches!(&entry.state, PrefixState::Stored { what, .. } if what == lost)
-        {
-            entry.state = PrefixState::Absent;
-            self.by_prefix.entry(id).or_default().is_lost = true;
+    /// Answers whether it was stored until now: of many calls that find this out, the first one.
+    pub fn lost(&mut self, id: PrefixId, lost: &T) -> bool {
+        let Some(entry) = self.entries.get_mut(&id) else {
+            return false;
+        };
+        if !matches!(&entry.state, PrefixState::Stored { what, .. } if what == lost) {
+            return false;
         }
+        entry.state = PrefixState::Absent;
+        self.by_prefix.entry(id).or_default().is_lost = true;
+        true
     }
 
     /// Takes in how many tokens the provider's own cache read in a call without the stored prefix.

@@ -119,9 +119,10 @@ fn what_the_provider_lost_is_not_created_again_on_that_day() {
     let expires = now + 60 * MINUTE;
     let spent = (plan.cost, plan.cost);
     assert_eq!(table.created(1, "a", 10_000, expires, spent), Ok(()));
-    table.lost(1, &"b");
+    assert!(!table.lost(1, &"b"));
     assert_eq!(table.usable(1, now), Some("a"), "another one");
-    table.lost(1, &"a");
+    assert!(table.lost(1, &"a"));
+    assert!(!table.lost(1, &"a"), "once");
     assert_eq!(table.usable(1, now), None);
     assert_eq!(due(&mut table, 1, &LIMITS), None);
     // What comes back after that is handed back to be deleted.
