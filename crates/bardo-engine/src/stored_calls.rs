@@ -228,7 +228,8 @@ impl Engine {
                 delete(&transport, &services, stored).await;
             }
         };
-        self.prompt_caches.stored.carry_out(&runtime, deleting);
+        let stored = &self.prompt_caches.stored;
+        stored.carry_out_deletion(&runtime, deleting);
     }
 
     /// Deletes the prefixes that are stored at providers, and those that are being stored, as far as

@@ -178,15 +178,30 @@ impl StoredPrefixes {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Carries an order to a provider out beside requests.
+    /// Carries an order to store something out beside requests, unless the process ends.
     pub(crate) fn carry_out(
         &self,
         runtime: &Handle,
         order: impl Future<Output = ()> + Send + 'static,
     ) {
         let mut orders = self.orders();
+        // Whoever waits for the orders has stopped new ones before, under this lock.
+        if self.is_stopped() {
+            return;
+        }
         while orders.try_join_next().is_some() {}
         orders.spawn_on(order, runtime);
+    }
+
+    /// Carries deletions at a provider out beside requests, also while the process ends.
+    pub(crate) fn carry_out_deletion(
+        &self,
+        runtime: &Handle,
+        deletion: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let mut orders = self.orders();
+        while orders.try_join_next().is_some() {}
+        orders.spawn_on(deletion, runtime);
     }
 
     /// The orders that are under way, for a process that ends.
@@ -196,6 +211,7 @@ impl StoredPrefixes {
 
     /// Stores nothing more. What is stored may still be used.
     pub(crate) fn stop(&self) {
+        let _orders = self.orders();
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 
@@ -211,5 +227,25 @@ impl StoredPrefixes {
     /// A number for the next call to a provider.
     pub(crate) fn next(&self) -> u64 {
         self.made.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn nothing_is_ordered_after_the_stop_and_deletions_are() {
+        let stored = StoredPrefixes::default();
+        stored.carry_out(&Handle::current(), std::future::ready(()));
+        stored.stop();
+        stored.carry_out(&Handle::current(), std::future::pending());
+        let mut orders = stored.take_orders();
+        assert_eq!(orders.len(), 1, "it was given before");
+        assert!(orders.join_next().await.is_some());
+        stored.carry_out(&Handle::current(), std::future::pending());
+        assert_eq!(stored.take_orders().len(), 0);
+        stored.carry_out_deletion(&Handle::current(), std::future::ready(()));
+        assert_eq!(stored.take_orders().len(), 1);
     }
 }
