@@ -195,5 +195,6 @@ impl Engine {
         let (before, now) = (self.snapshot().cache.regime, snapshot.cache.regime);
         self.snapshot.store(Arc::new(snapshot));
         self.regime_configured(before, now);
+        self.drop_unwanted_prefixes();
     }
 }

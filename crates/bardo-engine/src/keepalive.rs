@@ -30,13 +30,15 @@ use crate::warm_prompts::WarmPrompt;
 const CALL_MAX: Duration = Duration::from_secs(20);
 
 impl Engine {
-    /// Makes the keepalive calls that are due. To be called every ten seconds or so; without it
-    /// none are decided on. Answers how many were made.
+    /// Makes the keepalive calls that are due, and tries to delete again what providers did not delete.
+    /// To be called every ten seconds or so; without it no keepalive calls are decided on. Answers how
+    /// many were made.
     pub fn keep_warm(self: &Arc<Self>) -> EngineFuture<'_, usize> {
         Box::pin(self.make_due_calls())
     }
 
     async fn make_due_calls(self: &Arc<Self>) -> usize {
+        self.retry_deletions();
         let snapshot = self.snapshot();
         let now = self.prompt_caches.millis(Instant::now());
         let policy = snapshot.setup.keepalive.as_ref();
@@ -120,11 +122,9 @@ impl Engine {
 
     /// The backend that has the prompt, with the marks that it was written with.
     fn keepalive_leg(&self, call: &Call, prompt: &WarmPrompt) -> Option<Leg> {
-        let candidates = call.snapshot().roster().resolve(&prompt.model).ok()?;
-        let candidate = candidates.into_iter().find(|candidate| {
-            candidate.entry.id == prompt.model
-                && call.snapshot().endpoint(candidate).name == prompt.endpoint
-        })?;
+        let candidate = call
+            .snapshot()
+            .candidate_at(&prompt.model, &prompt.endpoint)?;
         let leg = self.leg(call, None, candidate).ok()?;
         let prompt_cache = LegCache {
             caches: Arc::clone(&self.prompt_caches),

@@ -17,6 +17,7 @@ use bardo_types::receipt::{Outcome, Receipt};
 use tokio::time::Instant;
 
 use self::digest::Digest;
+use crate::deletion_queue::DeletionQueue;
 use crate::stored_prefixes::StoredPrefixes;
 
 /// Prompts, conversations and sessions that are remembered, each.
@@ -33,6 +34,8 @@ pub(crate) struct PromptCaches {
     affinity: AffinityTable,
     /// Prefixes that providers store on order.
     pub(crate) stored: StoredPrefixes,
+    /// Deletions of such prefixes that wait to be tried again.
+    pub(crate) deletions: DeletionQueue,
 }
 
 impl Default for PromptCaches {
@@ -43,6 +46,7 @@ impl Default for PromptCaches {
             tracker: PrefixTracker::new(REMEMBERED),
             affinity: AffinityTable::new(REMEMBERED),
             stored: StoredPrefixes::default(),
+            deletions: DeletionQueue::default(),
         }
     }
 }

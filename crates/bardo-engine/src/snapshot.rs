@@ -172,6 +172,20 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// A model at the backend of a name; `None` where the configuration has none.
+    pub(crate) fn candidate_at(&self, model: &str, backend: &str) -> Option<Candidate> {
+        let candidates = self.roster().resolve(model).ok()?;
+        candidates.into_iter().find(|candidate| {
+            candidate.entry.id == model && self.endpoint(candidate).name == backend
+        })
+    }
+
+    /// Whether prefixes may be stored at a backend, which may be one of another configuration.
+    pub(crate) fn stores_at(&self, backend: &Endpoint) -> bool {
+        let is_there = |one: &Arc<Endpoint>| one.name == backend.name && one.is_same_place(backend);
+        self.setup.stored_prefixes.is_some() && self.endpoints.iter().any(is_there)
+    }
+
     /// The models and who serves them.
     #[must_use]
     pub fn roster(&self) -> &Roster {

@@ -1,7 +1,6 @@
 //! Calls to a provider about the prefixes that it stores, apart from their price: how one is sent,
-//! and how a stored prefix is deleted.
+//! and which stored prefixes are not wanted any more.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bardo_cache::prefix::PrefixId;
@@ -15,20 +14,15 @@ use bardo_wire::table;
 use bytes::Bytes;
 use http::{Method, Request, Uri};
 use http_body_util::{BodyExt as _, Full, Limited};
-use serde_json::Value;
-use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use crate::engine::Engine;
-use crate::engine_future::EngineFuture;
 use crate::failure::{Failure, ProviderRefusal};
 use crate::services::{Services, StoredPrefixCall};
 use crate::stored_prefixes::StoredPrefix;
 
 /// Longest time for one call.
 const CALL_MAX: Duration = Duration::from_secs(20);
-/// Longest time for the deletions of a process that ends.
-const DELETIONS_MAX: Duration = Duration::from_secs(5);
 /// Longest answer, in bytes.
 const ANSWER_MAX: usize = 1 << 20;
 
@@ -120,61 +114,16 @@ async fn asked(
     }
 }
 
-/// Deletes a stored prefix, as far as the provider answers; it ends at its time in any case.
-pub(crate) async fn delete(transport: &Transport, services: &Services, stored: &StoredPrefix) {
-    let Some(target) = stored.endpoint.stored_prefix(Some(&stored.name), "") else {
-        return;
-    };
-    let asked = ask_store(
-        transport,
-        &stored.endpoint,
-        Method::DELETE,
-        target,
-        Bytes::new(),
-    )
-    .await;
-    match asked {
-        Ok(_) => tell(services, stored, "deleted", (0, None, MicroUsd::ZERO)),
-        Err(_) => {
-            tracing::debug!(
-                backend = stored.endpoint.name,
-                "a stored prefix was not deleted; it ends at its time"
-            );
-        }
-    }
-}
-
-/// Deletes what a call without an answer may have stored, found by its display name.
-pub(crate) async fn delete_named(
-    transport: &Transport,
-    services: &Services,
-    stored: StoredPrefix,
-    display_name: &str,
-) {
-    let Some(target) = stored.endpoint.stored_prefix(None, "?pageSize=1000") else {
-        return;
-    };
-    let listed = ask_store(
-        transport,
-        &stored.endpoint,
-        Method::GET,
-        target,
-        Bytes::new(),
-    )
-    .await;
-    let Ok(listed) = listed else { return };
-    let listed: Value = serde_json::from_slice(&listed).unwrap_or_default();
-    let all = listed["cachedContents"].as_array().into_iter().flatten();
-    for one in all.filter(|one| one["displayName"] == display_name) {
-        let Some(name) = one["name"].as_str() else {
-            continue;
-        };
-        let stored = StoredPrefix {
-            name: name.into(),
-            ..stored.clone()
-        };
-        delete(transport, services, &stored).await;
-    }
+/// Whether a refusal speaks of the stored prefix.
+pub(crate) fn names_the_prefix(failure: &Failure) -> bool {
+    let told = failure.fault.message.to_ascii_lowercase();
+    let names = [
+        "cachedcontent",
+        "cached_content",
+        "cached content",
+        "cache content",
+    ];
+    names.iter().any(|name| told.contains(name))
 }
 
 /// Tells what became of a stored prefix: with the lifetime, the cost and the expected saving.
@@ -215,41 +164,12 @@ impl Engine {
         self.delete_prefixes(self.prompt_caches.stored.take(flush));
     }
 
-    fn delete_prefixes(&self, taken: Vec<StoredPrefix>) {
-        if taken.is_empty() {
-            return;
-        }
-        let Ok(runtime) = Handle::try_current() else {
-            return;
-        };
-        let (transport, services) = (self.transport.clone(), Arc::clone(&self.services));
-        let deleting = async move {
-            for stored in &taken {
-                delete(&transport, &services, stored).await;
-            }
-        };
-        let stored = &self.prompt_caches.stored;
-        stored.carry_out_deletion(&runtime, deleting);
-    }
-
-    /// Deletes the prefixes that are stored at providers, and those that are being stored, as far as
-    /// the providers answer within five seconds. Answers how many were stored.
-    pub fn delete_stored_prefixes(&self) -> EngineFuture<'_, usize> {
-        Box::pin(async move {
-            let stored = &self.prompt_caches.stored;
-            stored.stop();
-            let taken = stored.take(&Flush::All);
-            let count = taken.len();
-            // One that is created from now on is deleted by its own order.
-            let mut orders = stored.take_orders();
-            for stored in taken {
-                let (transport, services) = (self.transport.clone(), Arc::clone(&self.services));
-                orders.spawn(async move { delete(&transport, &services, &stored).await });
-            }
-            let all = async { while orders.join_next().await.is_some() {} };
-            let _ = tokio::time::timeout(DELETIONS_MAX, all).await;
-            count
-        })
+    /// Deletes the stored prefixes that the configuration of now has no use for: nothing is stored any
+    /// more, or not with their key.
+    pub(crate) fn drop_unwanted_prefixes(&self) {
+        let world = self.snapshot();
+        let is_unwanted = |stored: &StoredPrefix| !world.stores_at(&stored.endpoint);
+        self.delete_prefixes(self.prompt_caches.stored.take_where(is_unwanted));
     }
 
     /// Prefixes that are stored at providers now.

@@ -113,7 +113,8 @@ impl StoredPrefixes {
         since > flushes.last.len() || last.any(|flush| owner.is_dropped_by(flush))
     }
 
-    /// Takes in a new stored prefix, whose creation began after `begun` flushes.
+    /// Takes in a new stored prefix, whose creation began after `begun` flushes, where the
+    /// configuration still wants it.
     ///
     /// # Errors
     /// Where it is not wanted any more: it has to be deleted.
@@ -121,14 +122,15 @@ impl StoredPrefixes {
         &self,
         id: PrefixId,
         stored: StoredPrefix,
-        expires: Millis,
-        spent: (MicroUsd, MicroUsd),
+        (expires, spent): (Millis, (MicroUsd, MicroUsd)),
         begun: u64,
+        is_wanted: impl FnOnce(&StoredPrefix) -> bool,
     ) -> Result<(), StoredPrefix> {
         let tokens = stored.tokens;
         let mut table = self.table();
         table.created(id, stored.clone(), tokens, expires, spent)?;
-        if self.is_stopped() || self.is_dropped_since(begun, &stored.owner) {
+        let is_dropped = self.is_stopped() || self.is_dropped_since(begun, &stored.owner);
+        if is_dropped || !is_wanted(&stored) {
             table.take(|one| *one == stored);
             return Err(stored);
         }
@@ -172,6 +174,11 @@ impl StoredPrefixes {
         }
         drop(flushes);
         self.table().take(|one| one.owner.is_dropped_by(flush))
+    }
+
+    /// Forgets the stored prefixes that `is_meant` names, to be deleted at their providers.
+    pub(crate) fn take_where(&self, is_meant: impl Fn(&StoredPrefix) -> bool) -> Vec<StoredPrefix> {
+        self.table().take(is_meant)
     }
 
     fn orders(&self) -> MutexGuard<'_, JoinSet<()>> {

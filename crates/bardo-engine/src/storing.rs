@@ -36,7 +36,7 @@ use crate::plan::{Plan, Planned};
 use crate::prompt_cache::texts_id;
 use crate::received::Task;
 use crate::shape::{AnswerMode, Shaped, shape};
-use crate::stored_calls::{StoreFailure, ask_store, delete, delete_named, tell};
+use crate::stored_calls::{StoreFailure, ask_store, names_the_prefix, tell};
 use crate::stored_prefixes::StoredPrefix;
 
 /// The members of a request that a stored prefix holds.
@@ -177,22 +177,25 @@ impl Engine {
                 );
                 let expires = asked.saturating_add(plan.ttl_s.saturating_mul(1_000));
                 let spent = (plan.cost, done.cost.unwrap_or(plan.cost));
-                if let Err(stored) = table.created(prefix.id, stored, expires, spent, begun) {
-                    delete(&self.transport, &self.services, &stored).await;
+                // A reload looks for what it does not want before this or after it.
+                let is_wanted = |stored: &StoredPrefix| {
+                    let world = self.snapshot();
+                    world.stores_at(&stored.endpoint)
+                };
+                let kept = table.created(prefix.id, stored, (expires, spent), begun, is_wanted);
+                if let Err(stored) = kept {
+                    self.prefix_deleter().delete(stored).await;
                 }
             }
             // An answer that does not say what it stored is no better than none.
-            Ok(_) => self.not_stored(&prefix, plan, true, &display_name).await,
-            Err(is_unknown) => {
-                self.not_stored(&prefix, plan, is_unknown, &display_name)
-                    .await
-            }
+            Ok(_) => self.not_stored(&prefix, plan, true, &display_name),
+            Err(is_unknown) => self.not_stored(&prefix, plan, is_unknown, &display_name),
         }
     }
 
     /// A prefix was not stored, or nobody knows whether it was: then it counts as stored until its
     /// time is over, and what may be there is deleted.
-    async fn not_stored(&self, prefix: &Prefix, plan: StoragePlan, is_unknown: bool, name: &str) {
+    fn not_stored(&self, prefix: &Prefix, plan: StoragePlan, is_unknown: bool, name: &str) {
         self.prompt_caches
             .stored
             .not_created(prefix.id, plan.cost, is_unknown);
@@ -206,7 +209,7 @@ impl Engine {
         );
         if is_unknown {
             let stored = prefix.stored.clone();
-            delete_named(&self.transport, &self.services, stored, name).await;
+            self.prefix_deleter().delete_named(stored, name, plan.ttl_s);
         }
     }
 
@@ -335,9 +338,15 @@ impl Engine {
             .request_body()
             .alone(request, account.as_str(), &self.memory);
         let call = call.shortened(body).again_as(id).paid_by_owner(account);
+        let call = call.in_world(self.snapshot());
+        if !call.snapshot().stores_at(&leg.endpoint) {
+            return None;
+        }
+        let world = call.snapshot();
+        let candidate = world.candidate_at(&leg.candidate.entry.id, &leg.endpoint.name)?;
         let leg = Leg {
             prompt_cache: None,
-            ..self.leg(&call, None, leg.candidate.clone()).ok()?
+            ..self.leg(&call, None, candidate).ok()?
         };
         let legs = [Arc::new(leg)];
         let mut limited = self.limit(call).await.ok()?;
@@ -474,18 +483,6 @@ fn naming(plain: &Bytes, name: &str) -> Option<Bytes> {
 /// answers for a prefix that it does not have any more: 400 once it has expired, 403 or 404 else.
 const fn may_be_about_the_prefix(failure: &Failure) -> bool {
     matches!(failure.fault.status, Some(400 | 403 | 404))
-}
-
-/// Whether a refusal speaks of the stored prefix.
-fn names_the_prefix(failure: &Failure) -> bool {
-    let told = failure.fault.message.to_ascii_lowercase();
-    let names = [
-        "cachedcontent",
-        "cached_content",
-        "cached content",
-        "cache content",
-    ];
-    names.iter().any(|name| told.contains(name))
 }
 
 #[cfg(test)]

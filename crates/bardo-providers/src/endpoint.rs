@@ -294,6 +294,13 @@ impl Endpoint {
             .ok()
     }
 
+    /// Whether another backend is the same service at the same address with the same key, whatever
+    /// its other settings: what one has stored there, the other finds.
+    #[must_use]
+    pub fn is_same_place(&self, other: &Self) -> bool {
+        self.service == other.service && self.base == other.base && self.key == other.key
+    }
+
     fn uri(&self, call: &UpstreamCall<'_>) -> Option<Uri> {
         let path = format!("{}{}", self.base.path, self.provider().path(call)?);
         path.parse().ok()

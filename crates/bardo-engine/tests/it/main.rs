@@ -19,6 +19,7 @@ mod settling_first;
 mod sharing;
 mod similar;
 mod stages;
+mod stored_deletions;
 mod stored_prefixes;
 mod unfunded;
 mod world;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bardo_cache::prefix::KeepaliveLimits;
 use bardo_cache::store::Flush;
 use bardo_engine::{
-    Engine, EventSink, FlushCause, Hints, Principal, Services, StoredPrefixCall,
+    Engine, EventSink, FlushCause, Hints, Principal, Services, Snapshot, StoredPrefixCall,
     StoredPrefixPolicy, Task,
 };
 use bardo_providers::BaseUrl;
@@ -78,14 +78,14 @@ impl EventSink for Told {
     }
 }
 
-struct Day {
-    engine: Arc<Engine>,
-    sandbox: SocketAddr,
+pub(crate) struct Day {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) sandbox: SocketAddr,
     time: Arc<AtomicU64>,
     told: Arc<Told>,
 }
 
-fn policy() -> StoredPrefixPolicy {
+pub(crate) fn policy() -> StoredPrefixPolicy {
     StoredPrefixPolicy {
         hour: PricePerMillion::from_micro(HOUR),
         limits: KeepaliveLimits {
@@ -97,8 +97,15 @@ fn policy() -> StoredPrefixPolicy {
     }
 }
 
+pub(crate) fn configured(sandbox: SocketAddr, policy: Option<StoredPrefixPolicy>) -> Snapshot {
+    let mut world = world(sandbox, false, Some(CACHED));
+    world.setup.stored_prefixes = policy;
+    world.cache = caching::policy();
+    world
+}
+
 impl Day {
-    fn start(policy: Option<StoredPrefixPolicy>) -> Self {
+    pub(crate) fn start(policy: Option<StoredPrefixPolicy>) -> Self {
         let time = Arc::new(AtomicU64::new(1_699_920_000_000));
         let sandbox = Sandbox::bind(SandboxConfig {
             clock: Some(Arc::clone(&time)),
@@ -112,9 +119,7 @@ impl Day {
             clock: Arc::new(Time(Arc::clone(&time))),
             ..Services::without_money(Arc::clone(&told) as Arc<dyn EventSink>)
         };
-        let mut world = world(address, false, Some(CACHED));
-        world.setup.stored_prefixes = policy;
-        world.cache = caching::policy();
+        let world = configured(address, policy);
         let transport = Transport::new(Duration::from_secs(5));
         let engine = Arc::new(Engine::new(world, transport, services).in_simulated_time());
         engine.start_settler(&tokio::runtime::Handle::current());
@@ -126,11 +131,11 @@ impl Day {
         }
     }
 
-    fn forward(&self, ms: u64) {
+    pub(crate) fn forward(&self, ms: u64) {
         self.time.fetch_add(ms, Ordering::Relaxed);
     }
 
-    async fn call(&self, account: &str, stream: bool, bardo: Value) -> String {
+    pub(crate) async fn call(&self, account: &str, stream: bool, bardo: Value) -> String {
         let mut body = prompt(Dialect::Chat, MODEL, "Beat");
         // Gemini's own cache would read the prompt of another account.
         let own = if account == "two" || bardo["golem_id"] == "two" {
@@ -159,7 +164,7 @@ impl Day {
     }
 
     /// Makes `count` calls, each twelve minutes after the one before.
-    async fn beats(&self, account: &str, count: u32) {
+    pub(crate) async fn beats(&self, account: &str, count: u32) {
         for _ in 0..count {
             self.call(account, false, json!({})).await;
             self.forward(GAP);
@@ -177,7 +182,7 @@ impl Day {
         }
     }
 
-    async fn results(&self, count: usize) -> Vec<&'static str> {
+    pub(crate) async fn results(&self, count: usize) -> Vec<&'static str> {
         self.told(count)
             .await
             .iter()
@@ -191,7 +196,7 @@ impl Day {
         own.cloned().collect()
     }
 
-    async fn control(&self, method: Method, path: &str, body: Value) -> Value {
+    pub(crate) async fn control(&self, method: Method, path: &str, body: Value) -> Value {
         let url = format!("http://{}", self.sandbox);
         let origin = Origin::new(&BaseUrl::parse(&url).expect("an address"), true);
         let request = http::Request::builder()
@@ -208,13 +213,46 @@ impl Day {
     }
 
     /// What Gemini stores, by name.
-    async fn stored(&self) -> Vec<String> {
+    pub(crate) async fn stored(&self) -> Vec<String> {
         let listed = self
             .control(Method::GET, "/google/v1beta/cachedContents", json!({}))
             .await;
         let all = listed["cachedContents"].as_array().into_iter().flatten();
         all.map(|one| one["name"].as_str().expect("a name").to_owned())
             .collect()
+    }
+
+    /// The requests about stored prefixes of a method that reached Gemini.
+    pub(crate) async fn orders(&self, method: &str) -> Vec<Value> {
+        let journal = self
+            .control(Method::GET, "/_sandbox/journal", json!({}))
+            .await;
+        let entries = journal["entries"].as_array().expect("a list").iter();
+        let is_order = |entry: &&Value| {
+            let path = entry["path"].as_str().expect("a path");
+            path.contains("cachedContents") && entry["method"] == method
+        };
+        entries.filter(is_order).cloned().collect()
+    }
+
+    /// Lets the next requests to a path fail.
+    pub(crate) async fn fails(&self, path: &str, status: u16, times: u32) {
+        let fault = json!({ "kind": "status", "status": status });
+        let order = json!({ "service": "google", "times": times, "path": path, "fault": fault });
+        self.control(Method::POST, "/_sandbox/faults", order).await;
+    }
+
+    /// Lets time pass until so many things were told.
+    pub(crate) async fn told_in_time(&self, count: usize) -> Vec<&'static str> {
+        for _ in 0..200 {
+            self.engine.keep_warm().await;
+            self.orders("DELETE").await;
+            if self.told.calls.lock().expect("no thread panics").len() >= count {
+                break;
+            }
+            self.forward(10_000);
+        }
+        self.results(count).await
     }
 
     /// The last body of a request for an answer that reached Gemini.
@@ -296,7 +334,7 @@ async fn a_prefix_is_stored_once_for_fifty_calls_at_a_time_and_used_by_those_tha
     assert!(day.last_body().await.get("systemInstruction").is_some());
 }
 
-async fn futures_join<F: Future<Output = String>>(calls: Vec<F>) -> usize {
+pub(crate) async fn futures_join<F: Future<Output = String>>(calls: Vec<F>) -> usize {
     let mut calls: Vec<_> = calls.into_iter().map(Box::pin).collect();
     let mut done = vec![false; calls.len()];
     std::future::poll_fn(move |cx| {
