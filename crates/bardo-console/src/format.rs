@@ -140,13 +140,14 @@ pub fn us(us: u64) -> String {
     }
 }
 
-/// A share in percent: `part` of `whole`; a dash without a whole.
+/// A share in percent, rounded to one decimal: `part` of `whole`; a dash without a whole.
 #[must_use]
 pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "–".to_owned();
     }
-    let permille = u128::from(part) * 1_000 / u128::from(whole);
+    let (part, whole) = (u128::from(part), u128::from(whole));
+    let permille = (part * 1_000 + whole / 2) / whole;
     format!("{}.{}%", permille / 10, permille % 10)
 }
 
@@ -216,6 +217,10 @@ mod tests {
         assert_eq!(us(84), "84 µs");
         assert_eq!(us(8_400), "8.4 ms");
         assert_eq!(percent(1, 3), "33.3%");
+        // Rounded, as the command line does it.
+        assert_eq!(percent(2, 3), "66.7%");
+        assert_eq!(percent(1, 16), "6.3%");
+        assert_eq!(percent(7, 7), "100.0%");
         assert_eq!(percent(1, 0), "–");
         assert_eq!(bytes(2_500_000), "2.50 MB");
         assert_eq!(bytes(3_000_000_000), "3.00 GB");
