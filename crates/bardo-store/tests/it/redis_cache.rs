@@ -277,7 +277,11 @@ fn a_redis_that_dies_is_a_miss_and_comes_back() {
         block_on(cache.put(&entry, 9, LastFlush::default())),
         Err(Loss::Down)
     );
+    // What no request asks for is repeated until Redis is back, and says nothing of requests.
+    let lost = cache.losses().of(Loss::Down);
     assert_eq!(block_on(cache.flush(&Flush::All)), Err(Loss::Down));
+    assert_eq!(block_on(cache.flushes(None)), Err(Loss::Down));
+    assert_eq!(cache.losses().of(Loss::Down), lost);
     server.resume().unwrap();
     until("it is back", || {
         block_on(cache.flushes(Some(LastFlush::default()))).is_ok()
