@@ -46,6 +46,8 @@ const OWN_KEPT: usize = 1_000;
 const FLUSHED_AT_ONCE: u64 = 500;
 /// Calls that one flush makes at most.
 const FLUSH_CALLS: u32 = 20_000;
+/// Calls that one search through all names of Redis makes at most: enough for 100 million names.
+const SWEEP_CALLS: u32 = 200_000;
 /// How long each call of a flush may take. No request waits for it.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -202,22 +204,68 @@ impl RedisCache {
         let sets = self.vault.flushed_sets(flush);
         let mut removed = 0;
         for set in sets.iter().map(|set| set_name(set)) {
+            let mut has_swept = false;
             for _ in 0..FLUSH_CALLS {
-                let keys = [set.clone()];
-                let arguments = [FLUSHED_AT_ONCE];
-                let (found, deleted): (u64, u64) = self
-                    .level
-                    .ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
-                        open.run(FLUSH, &keys, &arguments).await
-                    })
-                    .await?;
-                removed += deleted;
-                if found < FLUSHED_AT_ONCE {
+                let batch = self.remove_batch(set.clone(), has_swept).await?;
+                removed += batch.deleted;
+                if batch.is_foreign == 1 && !has_swept {
+                    tracing::warn!(
+                        "a set of the shared cache has another type in Redis; all shared answers are removed"
+                    );
+                    removed += self.sweep().await?;
+                    has_swept = true;
+                } else if batch.found < FLUSHED_AT_ONCE {
                     break;
                 }
             }
         }
         Ok(removed)
+    }
+
+    /// Removes the first entries of a set. After a sweep, something else with its name goes too.
+    async fn remove_batch(&self, set: String, has_swept: bool) -> Result<FlushedBatch, Loss> {
+        let arguments = [FLUSHED_AT_ONCE, u64::from(has_swept)];
+        let (found, deleted, is_foreign) = self
+            .level
+            .ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
+                open.run(FLUSH, &[set], &arguments).await
+            })
+            .await?;
+        Ok(FlushedBatch {
+            found,
+            deleted,
+            is_foreign,
+        })
+    }
+
+    /// Removes the entries of all tenants, by their names instead of by sets, in small batches.
+    async fn sweep(&self) -> Result<u64, Loss> {
+        let mut removed = 0;
+        let mut cursor = 0_u64;
+        for _ in 0..SWEEP_CALLS {
+            let (next, deleted): (u64, u64) = self
+                .level
+                .ask(Some(FLUSH_TIMEOUT), move |mut open| async move {
+                    let mut scan = redis::cmd("SCAN");
+                    scan.arg(cursor).arg("MATCH").arg(entry_name("*"));
+                    scan.arg("COUNT").arg(FLUSHED_AT_ONCE);
+                    let (next, names): (u64, Vec<Vec<u8>>) =
+                        scan.query_async(&mut open.connection).await?;
+                    if names.is_empty() {
+                        return Ok((next, 0));
+                    }
+                    let mut delete = redis::cmd("DEL");
+                    let deleted = delete.arg(names).query_async(&mut open.connection).await?;
+                    Ok((next, deleted))
+                })
+                .await?;
+            removed += deleted;
+            if next == 0 {
+                return Ok(removed);
+            }
+            cursor = next;
+        }
+        Err(Loss::Slow)
     }
 
     /// Tells the other processes of a flush, whose own memory has the entries too.
@@ -310,6 +358,16 @@ impl RedisCache {
         });
         others.collect()
     }
+}
+
+/// What one call of the script of flushes did.
+struct FlushedBatch {
+    /// Number of names that the set had, up to [`FLUSHED_AT_ONCE`].
+    found: u64,
+    /// Number of entries that were there and are removed.
+    deleted: u64,
+    /// 1 where something else has the name of the set.
+    is_foreign: u64,
 }
 
 /// What the script of news answers: the number and the mark of the last flush, the marks of the one

@@ -342,6 +342,32 @@ fn something_else_with_the_name_of_a_set_hides_no_entry_and_fails_no_flush() {
 }
 
 #[test]
+fn entries_whose_set_was_overwritten_go_with_the_flush_that_was_meant_for_them() {
+    let server = RedisServer::start().unwrap();
+    let [cache, other] = [(); 2].map(|()| connected(&patient(&server, OPERATOR)));
+    let one = entry("a", &[]);
+    put(&cache, &one);
+    let found = || get(&other, &one) != SecondFetch::Absent;
+    assert!(found());
+    let tenant = Flush::Tenant(account("a"));
+    let vault = Vault::new(OPERATOR.as_bytes()).unwrap();
+    let set = format!("bardo:{{cache}}:s:{}", vault.flushed_sets(&tenant)[0]);
+    server.command(&["SET", &set, "garbage"]).unwrap();
+    // More names than one look finds, and one that is none of the cache.
+    let fill = "\"for i = 1, 1200 do redis.call('SET', 'bardo:{cache}:e:' .. i, i) end\"";
+    server.command(&["EVAL", fill, "0"]).unwrap();
+    server.command(&["SET", "bardo:other", "kept"]).unwrap();
+    assert_eq!(block_on(cache.flush(&tenant)), Ok(1_201));
+    assert!(!found());
+    let kept = server.command(&["EXISTS", "bardo:other"]).unwrap();
+    assert_eq!(kept.trim(), "1");
+    // The set can be used again.
+    put(&cache, &one);
+    assert!(found());
+    assert_eq!(block_on(cache.flush(&tenant)), Ok(1));
+}
+
+#[test]
 fn an_entry_that_is_private_or_large_never_leaves_the_process() {
     let server = RedisServer::start().unwrap();
     let cache = connected(&RedisCacheOptions {
