@@ -365,8 +365,8 @@ impl Metrics {
             }
             if let Some(usage) = &receipt.usage {
                 series.count_tokens(usage);
-                // The share is that of agents' calls.
-                if !receipt.is_for_a_cache() {
+                // The share is that of agents' calls. No provider has a cache for texts of vectors.
+                if !receipt.is_for_a_cache() && !receipt.is_for_vectors() {
                     self.prompt_caches.count(receipt.received_at_ms, usage);
                 }
             }

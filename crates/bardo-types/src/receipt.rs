@@ -408,6 +408,18 @@ impl Receipt {
         [KEEPALIVE_ACCOUNT, STORED_PREFIX_ACCOUNT].contains(&self.account.as_str())
     }
 
+    /// Whether the tokens of the request are texts for vectors, as far as its figures tell: a whole
+    /// answer in the dialect of Chat Completions without any output, whose prompt no cache took
+    /// part in.
+    #[must_use]
+    pub fn is_for_vectors(&self) -> bool {
+        let has_input_alone =
+            |usage: &Usage| usage.prompt() == usage.fresh_input && usage.output == 0;
+        self.dialect == Dialect::Chat
+            && !self.streamed
+            && self.usage.as_ref().is_some_and(has_input_alone)
+    }
+
     /// Amount that the provider bills; `None` where it counted tokens that have no price, or may
     /// have carried the request out unseen.
     #[must_use]
