@@ -29,7 +29,7 @@ use crate::leg::{Grant, Leg};
 use crate::lifecycle::{Lifecycle, Sent};
 use crate::operation;
 use crate::payments::Payments;
-use crate::respond::whole_answer;
+use crate::respond::{upstream_request_id, whole_answer};
 use crate::scrub::scrub;
 use crate::shape::{AnswerMode, Shaped, headers};
 use crate::unseen::Accepted;
@@ -49,6 +49,7 @@ impl Engine {
         };
         let record = sent.record_mut();
         record.head();
+        record.answered_as(vectors.request_id.as_deref(), &shaped.degraded);
         if let Some(fresh_input) = vectors.prompt {
             record.count(&Usage {
                 fresh_input,
@@ -70,6 +71,7 @@ impl Engine {
         }
         let started = Instant::now();
         let response = self.attempt(call, shaped, left).await?;
+        let request_id = upstream_request_id(response.headers()).map(str::to_owned);
         let body = response.into_body();
         let arriving = Arriving {
             source: body.into(),
@@ -99,6 +101,7 @@ impl Engine {
                     prompt: prompt_tokens(&bytes),
                     body: bytes.clone(),
                     upstream: bytes,
+                    request_id,
                 }),
             };
         }
@@ -108,6 +111,7 @@ impl Engine {
             // This provider's answer has no counts.
             prompt: None,
             upstream: bytes,
+            request_id,
         })
     }
 }
@@ -125,6 +129,7 @@ impl Engine {
             prompt: prompt_tokens(&body),
             body: body.clone(),
             upstream: body,
+            request_id: None,
         })
     }
 }
@@ -173,6 +178,8 @@ struct Vectors {
     body: Bytes,
     /// Tokens of the prompt, where the provider counted.
     prompt: Option<u64>,
+    /// The provider's own id of the request.
+    request_id: Option<String>,
 }
 
 fn prompt_tokens(body: &[u8]) -> Option<u64> {

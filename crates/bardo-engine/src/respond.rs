@@ -6,7 +6,7 @@ use bardo_providers::transport::UpstreamBody;
 use bardo_types::model::Dialect;
 use bardo_wire::{responses, table};
 use bytes::Bytes;
-use http::{HeaderName, Response};
+use http::{HeaderMap, HeaderName, Response};
 use tokio::time::Instant;
 
 use crate::answer::{Delivering, Unanswered, Whole};
@@ -34,6 +34,14 @@ const REQUEST_IDS: [HeaderName; 4] = [
     HeaderName::from_static("cf-ray"),
 ];
 
+/// The provider's own id of a request, from the headers of its answer; at most 128 bytes.
+pub(crate) fn upstream_request_id(headers: &HeaderMap) -> Option<&str> {
+    let id = REQUEST_IDS
+        .iter()
+        .find_map(|name| headers.get(name)?.to_str().ok())?;
+    Some(&id[..id.len().min(128)])
+}
+
 impl Engine {
     pub(crate) async fn respond(
         self: &Arc<Self>,
@@ -47,13 +55,9 @@ impl Engine {
         if let Some(fault) = unreadable(&parts.headers) {
             return Err(Unanswered::Failed(Failure::reported(fault), sent));
         }
-        let upstream_request_id = REQUEST_IDS
-            .iter()
-            .find_map(|name| parts.headers.get(name)?.to_str().ok())
-            .map(|id| &id[..id.len().min(128)]);
         let record = sent.record_mut();
         record.head();
-        record.answered_as(upstream_request_id, &shaped.degraded);
+        record.answered_as(upstream_request_id(&parts.headers), &shaped.degraded);
         if let Some(recording) = record.recording() {
             recording.comes_from(origin(&shaped));
         }

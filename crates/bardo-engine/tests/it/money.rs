@@ -261,6 +261,9 @@ async fn embeddings_are_charged_and_counting_is_free() {
     let spent = purse.balance().await.spent;
     assert_eq!(answer.head.figures.expect("figures").cost, Some(spent));
     let receipt = purse.receipt().await;
+    let id = receipt.upstream_request_id.as_deref();
+    assert!(id.is_some_and(|id| id.starts_with("req_")), "{id:?}");
+    assert_eq!(answer.head.upstream_request_id.as_deref(), id);
     let usage = receipt.usage.expect("counts");
     assert!(usage.fresh_input > 0);
     assert_eq!(spent, charge(usage.fresh_input, 0));

@@ -254,6 +254,28 @@ fn a_caller_who_takes_less_is_answered_by_another_and_told() {
 }
 
 #[test]
+fn vectors_of_a_backend_that_protects_less_are_told_as_answers_are() {
+    let sandbox = Sandbox::start();
+    let gateway = Gateway::start(&crate::rig::makers(&sandbox));
+    let hints = json!({ "subsystem": "dream", "accept_degraded": true });
+    let body = json!({ "model": "text-embedding-3-small", "input": "A dream.", "bardo": hints });
+    let answer = gateway.send(&Request::json("/v1/embeddings", &body));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    let kept = receipt(&gateway, &answer);
+    let told = answer.header("x-bardo-degraded").unwrap_or_default();
+    assert!(told.contains("privacy"), "{told:?} {kept}");
+    let lost = kept["degraded"].as_array().expect("a list");
+    let is_told = lost.iter().any(|one| one["feature"] == "privacy");
+    assert!(is_told, "{kept}");
+    let id = answer.header("x-bardo-upstream-request-id");
+    assert!(id.is_some(), "{kept}");
+    assert_eq!(kept["upstream_request_id"].as_str(), id, "{kept}");
+    let metrics = Request::get("/metrics").send(gateway.admin).text();
+    let counted = "bardo_degraded_features_total{feature=\"privacy\"} 1";
+    assert!(metrics.contains(counted), "{metrics}");
+}
+
+#[test]
 fn without_a_private_backend_a_dream_is_answered_and_told() {
     let sandbox = Sandbox::start();
     let mut config = trio(&sandbox);
