@@ -14,8 +14,11 @@ pub(super) const KEYS_MAX: usize = 10_000;
 pub(super) const KEYS_PER_ACCOUNT_MAX: usize = 2_500;
 /// The largest answer that is kept.
 pub(crate) const ANSWER_MAX: usize = 1 << 20;
-/// All kept answers together.
+/// Bytes of all kept answers together.
 pub(super) const ANSWERS_MAX: usize = 64 << 20;
+/// Bytes of answers beyond which an account that stores another one loses its own oldest first,
+/// where all together are too many.
+pub(super) const ANSWERS_PER_ACCOUNT: usize = 16 << 20;
 
 /// An answer as it was given.
 #[derive(Debug)]

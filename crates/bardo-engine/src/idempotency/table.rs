@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -5,7 +6,9 @@ use bardo_types::ids::AccountId;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::kept::{ANSWERS_MAX, KEYS_MAX, KEYS_PER_ACCOUNT_MAX, Kept, REMEMBERED};
+use super::kept::{
+    ANSWERS_MAX, ANSWERS_PER_ACCOUNT, KEYS_MAX, KEYS_PER_ACCOUNT_MAX, Kept, REMEMBERED,
+};
 
 /// An account and a key of its choice.
 pub(super) type Name = Arc<(AccountId, String)>;
@@ -28,16 +31,26 @@ pub(super) struct KeyedRequest {
     pub(super) outcome: KeyOutcome,
 }
 
-/// The keys in the order in which they came. What is running is never forgotten; of the rest the
-/// oldest goes first, an account's own before another's.
+/// The answers that are kept for one account.
+#[derive(Debug, Default)]
+struct AccountAnswers {
+    /// Names in the order in which their keys came.
+    order: BTreeMap<u64, Name>,
+    /// Size of the answers, in bytes.
+    bytes: usize,
+}
+
+/// The keys in the order in which they came. What is running is never forgotten. Of the other keys
+/// the oldest goes first, an account's own before another's; of the answers that of an account with
+/// many bytes.
 #[derive(Debug)]
 pub(super) struct KeyTable {
     entries: HashMap<Name, (u64, KeyedRequest)>,
     order: BTreeMap<u64, Name>,
     /// The keys in their order, by account.
     accounts: HashMap<AccountId, BTreeMap<u64, Name>>,
-    /// Those whose answers are kept.
-    answered: BTreeMap<u64, Name>,
+    /// The keys whose answers are kept, by account.
+    answered: HashMap<AccountId, AccountAnswers>,
     next: u64,
     /// Size of all kept answers together, in bytes.
     bytes: usize,
@@ -50,7 +63,7 @@ impl KeyTable {
             entries: HashMap::new(),
             order: BTreeMap::new(),
             accounts: HashMap::new(),
-            answered: BTreeMap::new(),
+            answered: HashMap::new(),
             next: 0,
             bytes: 0,
             swept: now,
@@ -101,7 +114,6 @@ impl KeyTable {
             return;
         };
         self.order.remove(&number);
-        self.answered.remove(&number);
         if let Some(own) = self.accounts.get_mut(&name.0) {
             own.remove(&number);
             if own.is_empty() {
@@ -109,7 +121,19 @@ impl KeyTable {
             }
         }
         if let KeyOutcome::Answered(kept) = entry.outcome {
-            self.bytes -= kept.body.len();
+            self.forget_answer(&name.0, number, kept.body.len());
+        }
+    }
+
+    /// Takes an answer of `bytes` bytes out of the sums.
+    fn forget_answer(&mut self, account: &AccountId, number: u64, bytes: usize) {
+        self.bytes -= bytes;
+        if let Some(own) = self.answered.get_mut(account) {
+            own.bytes -= bytes;
+            own.order.remove(&number);
+            if own.order.is_empty() {
+                self.answered.remove(account);
+            }
         }
     }
 
@@ -127,20 +151,47 @@ impl KeyTable {
         };
         if let KeyOutcome::Answered(kept) = &outcome {
             self.bytes += kept.body.len();
-            self.answered.insert(*number, Arc::clone(name));
+            let own = self.answered.entry(name.0.clone()).or_default();
+            own.bytes += kept.body.len();
+            own.order.insert(*number, Arc::clone(name));
         }
         entry.outcome = outcome;
         // Answers go before keys: that a request was carried out is worth more than its words.
         while self.bytes > ANSWERS_MAX
-            && let Some((_, oldest)) = self.answered.pop_first()
+            && let Some((number, name)) = self.superfluous(&name.0)
         {
-            if let Some((_, entry)) = self.entries.get_mut(&oldest)
-                && let KeyOutcome::Answered(kept) = &entry.outcome
-            {
-                self.bytes -= kept.body.len();
-                entry.outcome = KeyOutcome::Unknown;
-            }
+            let outcome = self
+                .entries
+                .get_mut(&name)
+                .map(|(_, entry)| std::mem::replace(&mut entry.outcome, KeyOutcome::Unknown));
+            let bytes = match outcome {
+                Some(KeyOutcome::Answered(kept)) => kept.body.len(),
+                _ => 0,
+            };
+            self.forget_answer(&name.0, number, bytes);
         }
+    }
+
+    /// The answer that goes when an account stores one too many: the account's own oldest where it
+    /// holds much, else the oldest of the account that holds the most.
+    fn superfluous(&self, storing: &AccountId) -> Option<(u64, Name)> {
+        let own = self.answered.get(storing);
+        let held = match own.filter(|own| own.bytes > ANSWERS_PER_ACCOUNT) {
+            Some(own) => own,
+            None => {
+                // The answer that has just come stays.
+                let others = self
+                    .answered
+                    .iter()
+                    .filter(|(account, held)| *account != storing || held.order.len() > 1);
+                let oldest = |held: &AccountAnswers| Reverse(held.order.keys().next().copied());
+                others
+                    .map(|(_, held)| held)
+                    .max_by_key(|held| (held.bytes, oldest(held)))?
+            }
+        };
+        let (number, name) = held.order.first_key_value()?;
+        Some((*number, Arc::clone(name)))
     }
 
     pub(super) fn forget_old(&mut self, now: Instant) {
@@ -176,6 +227,8 @@ impl KeyTable {
                 KeyOutcome::Running { .. } | KeyOutcome::Unknown => 0,
             });
         assert_eq!(self.bytes, kept.sum::<usize>());
+        let answered = self.answered.values().map(|own| own.bytes);
+        assert_eq!(self.bytes, answered.sum::<usize>());
         (self.entries.len(), self.bytes)
     }
 }

@@ -197,6 +197,36 @@ fn memory_is_bounded_by_answers_first_and_then_by_keys() {
     assert_eq!(keys.table().sizes().0, KEYS_MAX);
 }
 
+#[test]
+fn the_answers_of_one_account_displace_no_other_account_that_holds_less() {
+    let keys = Idempotency::default();
+    let store = |name: &str, index: usize| {
+        let account = account(name);
+        run(keys.claim(&account, &index.to_string(), PATH, b"")).keep(answer(ANSWER_MAX));
+    };
+    let has = |who: &str, index: usize| {
+        name(&keys.claim(&account(who), &index.to_string(), PATH, b"")) == "replay"
+    };
+    store("bob", 0);
+    for index in 0..200 {
+        store("mallory", index);
+    }
+    assert_eq!(keys.table().sizes().1, ANSWERS_MAX);
+    assert!(has("bob", 0));
+    assert!(has("mallory", 199) && !has("mallory", 0));
+    // An account that holds little takes the place of the one that holds the most.
+    for index in 1..16 {
+        store("bob", index);
+    }
+    assert!((0..16).all(|index| has("bob", index)));
+    assert!(has("mallory", 199) && !has("mallory", 199 - 48));
+    // Beyond its share it displaces its own.
+    store("bob", 16);
+    assert!(has("bob", 16) && !has("bob", 0));
+    assert!(has("mallory", 199 - 47));
+    assert_eq!(keys.table().sizes().1, ANSWERS_MAX);
+}
+
 /// Whatever happens in whatever order: one at a time, and never again once something may have been
 /// done.
 #[test]
