@@ -250,7 +250,7 @@ impl Roster {
         let head = BackendName::parse(head).plain();
         let is_backend = SERVICES.contains(&head)
             || vendors::vendor(head).is_some() && vendors::maker(head).is_none();
-        is_backend.then(|| Err(self.no_backend(head.to_owned())))
+        is_backend.then(|| Err(self.no_listed(head, name)))
     }
 
     /// The backend that `direct/<model>` means by `<model>`, where there is no such key.
@@ -269,6 +269,27 @@ impl Roster {
             })
         };
         (is_key && !has && !lists()).then_some(name)
+    }
+
+    /// Refuses a name that pins a backend which is not configured. It may be a wrong spelling of a
+    /// model whose own name begins like that, such as `local/all-MiniLM-L6-v2`.
+    fn no_listed(&self, backend: &str, name: &str) -> NoRoute {
+        let plain = name.to_ascii_lowercase();
+        let far = |entry: &ModelEntry| edit_distance(&plain, &entry.id.to_ascii_lowercase());
+        let begins_alike =
+            |entry: &ModelEntry| prefix(&entry.id).is_some_and(|(head, _)| head == backend);
+        let listed = self.listed.iter().filter(|entry| begins_alike(entry));
+        let nearest = listed
+            .map(|entry| (far(entry), entry))
+            .filter(|(distance, _)| *distance <= plain.len() / 4)
+            .min_by_key(|(distance, _)| *distance);
+        match nearest {
+            Some((_, entry)) => NoRoute::UnknownBackend {
+                backend: backend.to_owned(),
+                nearest: Some(entry.id.clone()),
+            },
+            None => self.no_backend(backend.to_owned()),
+        }
     }
 
     fn no_backend(&self, backend: String) -> NoRoute {

@@ -139,6 +139,14 @@ fn refused(roster: &Roster, name: &str, nearest: Option<&str>) {
 }
 
 #[test]
+fn a_misspelled_model_whose_name_begins_like_a_backend_is_named() {
+    let models = &["local/all-MiniLM-L6-v2"];
+    let roster = roster(vec![spec("built-in", Service::Local, models)]);
+    refused(&roster, "local/all-minilm-l6-v2", Some(models[0]));
+    refused(&roster, "local/llama3", None);
+}
+
+#[test]
 fn a_prefix_that_is_no_backend_and_no_maker_is_refused_with_the_nearest_name() {
     let mut backends = vec![
         spec("direct/openai", Service::OpenAi, &["gpt-5.5"]),
