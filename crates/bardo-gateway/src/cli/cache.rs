@@ -249,6 +249,16 @@ fn words(answer: &Value) -> Vec<String> {
         .filter(|_| answer["hits"].is_null())
     {
         let mut lines = vec![format!("removed {}", number_of(removed, "stored answer"))];
+        let second = &answer["second_level"];
+        if let Some(shared) = second["flushed"].as_u64() {
+            lines[0] = format!("{}, {shared} in Redis", lines[0]);
+        }
+        if let Some(error) = second["error"].as_str() {
+            lines.push(format!(
+                "Redis was not reached: {error}. Other gateways may still serve these answers. The gateway repeats the \
+                 removal each second until Redis has it"
+            ));
+        }
         if let Some(regime) = answer.get("regime") {
             let is_set = regime.as_str().unwrap_or("not set");
             lines.insert(
@@ -330,6 +340,19 @@ mod tests {
     fn a_removal_is_told_with_the_regime_that_it_set() {
         let told = |answer: Value| words(&answer).join("; ");
         assert_eq!(told(json!({ "flushed": 1 })), "removed 1 stored answer");
+        assert_eq!(
+            told(json!({ "flushed": 1, "second_level": { "flushed": 3 } })),
+            "removed 1 stored answer, 3 in Redis"
+        );
+        let lost = told(json!({ "flushed": 1, "second_level": { "error": "down" } }));
+        for part in [
+            "removed 1 stored answer; ",
+            "Redis was not reached: down.",
+            "Other gateways may still serve",
+            "each second",
+        ] {
+            assert!(lost.contains(part), "{lost}");
+        }
         assert_eq!(
             told(json!({ "flushed": 0, "regime": "crisis" })),
             "the regime of requests that name none is crisis; removed 0 stored answers"

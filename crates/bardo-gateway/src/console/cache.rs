@@ -260,6 +260,36 @@ pub(super) async fn flush(visit: &Visit<'_>) -> PageResult {
     }
     let order: FlushOrder =
         serde_json::from_value(order).map_err(|error| PageProblem::Invalid(error.to_string()))?;
-    caches::flush_for_operator(&visit.ops.operator, &visit.ops.edge.engine, order).await?;
-    Ok(Shown::Redirect("/console/cache?done=flushed".to_owned()))
+    let removed =
+        caches::flush_for_operator(&visit.ops.operator, &visit.ops.edge.engine, order).await?;
+    let done = done(&removed);
+    Ok(Shown::Redirect(format!("/console/cache?done={done}")))
+}
+
+/// Name of the sentence about a removal.
+fn done(removed: &Value) -> &'static str {
+    match removed["second_level"]["error"].is_null() {
+        true => "flushed",
+        false => "flushed_here",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_removal_that_redis_does_not_have_is_no_success() {
+        let lost = json!({ "flushed": 1, "second_level": { "error": "down" } });
+        assert_eq!(done(&lost), "flushed_here");
+        for removed in [
+            json!({ "flushed": 1 }),
+            json!({ "flushed": 1, "second_level": { "flushed": 2 } }),
+        ] {
+            assert_eq!(done(&removed), "flushed");
+        }
+        let notice = super::super::visit::done(done(&lost)).expect("a sentence");
+        assert!(matches!(notice.0, Tone::Warn));
+        assert!(notice.1.contains("Redis was not reached"));
+    }
 }

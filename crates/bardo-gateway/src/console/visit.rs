@@ -160,8 +160,8 @@ impl<'a> Visit<'a> {
             );
             notices.push(PageNotice::new(Tone::Warn, text).link("Settings", "/console/settings"));
         }
-        if let Some(text) = self.query.get("done").and_then(done) {
-            notices.push(PageNotice::new(Tone::Good, text));
+        if let Some((tone, text)) = self.query.get("done").and_then(done) {
+            notices.push(PageNotice::new(tone, text));
         }
         Shell {
             title: title.to_owned(),
@@ -188,15 +188,21 @@ pub(super) fn at(ms: &Value) -> Cell {
     }
 }
 
-/// The sentence after a change.
-fn done(name: &str) -> Option<&'static str> {
-    Some(match name {
+/// The sentence after a change, and whether all of it was made.
+pub(super) fn done(name: &str) -> Option<(Tone, &'static str)> {
+    let text = match name {
         "revoked" => "The key is revoked. Requests with it are refused from now on.",
         "limits" => "The limits are changed. They hold from the next request on.",
         "written_off" => "The debt is written off. The wallet can pay for requests again.",
         "deposited" => "The deposit is booked.",
         "flushed" => "The stored answers are removed.",
+        "flushed_here" => {
+            let text = "The stored answers are removed from this gateway, but Redis was not reached. Other gateways may \
+                        still serve them. The gateway repeats the removal each second until Redis has it.";
+            return Some((Tone::Warn, text));
+        }
         "refresh" => "The lists of models are being read again. Reload in a few seconds.",
         _ => return None,
-    })
+    };
+    Some((Tone::Good, text))
 }
