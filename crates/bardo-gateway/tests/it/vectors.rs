@@ -65,6 +65,10 @@ fn the_model_in_the_program_serves_vectors_for_nothing_and_calls_no_provider() {
         .send(&Request::get(&format!("/v1/receipts/{id}")))
         .json();
     assert_eq!(receipt["cost"]["charge"], "0.000000", "{receipt}");
+    // No cache of prompts had a part in it.
+    let prompts = Request::get("/admin/cache").send(gateway.admin).json()["prompt_caches"].clone();
+    assert_eq!(prompts["prompt_tokens"], 0, "{prompts}");
+    assert_eq!(prompts["backends"], json!([]), "{prompts}");
 
     let body = json!({ "model": MODEL, "input": texts[0], "encoding_format": "base64" });
     let packed = ask(&gateway, &body).json();
