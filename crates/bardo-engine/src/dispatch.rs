@@ -287,6 +287,7 @@ impl<'a> Failover<'a> {
     fn shaped(&self, index: usize) -> Result<Shaped, EngineError> {
         let (call, leg, said) = (self.call, &self.plan.legs()[index], self.plan.said());
         if call.task() == Task::Embeddings {
+            self.engine.check_vectors(call, leg)?;
             embed::shape(call, leg, said)
         } else {
             shape(call, leg, self.grant, said, &self.engine.memory)
@@ -300,7 +301,10 @@ impl<'a> Failover<'a> {
             fault,
             retry: allowed,
         } = failure;
-        self.engine.note_failure(self.call, &backend, &fault);
+        // What the gateway itself refuses is no failure of a provider.
+        if fault.own_code.is_none() {
+            self.engine.note_failure(self.call, &backend, &fault);
+        }
         match allowed {
             RetryDecision::Never | RetryDecision::Unknown | RetryDecision::Stale => {
                 self.over = true

@@ -67,7 +67,7 @@ impl Engine {
         left: Duration,
     ) -> Result<Vectors, Failure> {
         if shaped.endpoint.is_built_in() {
-            return self.own_vectors(shaped, left).await;
+            return self.own_vectors(call, shaped, left).await;
         }
         let started = Instant::now();
         let response = self.attempt(call, shaped, left).await?;
@@ -117,13 +117,28 @@ impl Engine {
 }
 
 impl Engine {
-    async fn own_vectors(&self, shaped: &Shaped, left: Duration) -> Result<Vectors, Failure> {
+    /// Refuses what the model in this program cannot answer, before it is asked: the request is at
+    /// fault then, and no backend.
+    pub(crate) fn check_vectors(&self, call: &Call, leg: &Leg) -> Result<(), EngineError> {
+        match &self.vectors {
+            Some(vectors) if leg.endpoint.is_built_in() => Ok(vectors.check(call.body())?),
+            _ => Ok(()),
+        }
+    }
+
+    async fn own_vectors(
+        &self,
+        call: &Call,
+        shaped: &Shaped,
+        left: Duration,
+    ) -> Result<Vectors, Failure> {
         let Some(vectors) = &self.vectors else {
             let missing = "this build carries no embedding model";
             return Err(Failure::reported(Fault::new(FaultClass::NotFound, missing)));
         };
         shaped.accepted.set(Some(Instant::now()));
-        let answer = vectors.answer(&shaped.body, left).await;
+        let account = &call.principal().account;
+        let answer = vectors.answer(account, &shaped.body, left).await;
         let body = answer.map_err(Failure::reported)?;
         Ok(Vectors {
             prompt: prompt_tokens(&body),

@@ -8,7 +8,9 @@ use std::time::Duration;
 use bardo_access::BoxFuture;
 use bardo_types::chat::ChatRequest;
 use bardo_types::fault::Fault;
+use bardo_types::ids::AccountId;
 use bardo_types::model::Dialect;
+use bardo_wire::codec::BadRequest;
 use bytes::Bytes;
 
 use crate::received::Principal;
@@ -67,12 +69,20 @@ pub struct Stages {
 
 /// Makes vectors of texts in this process, for the backend without an address.
 pub trait OwnVectors: Send + Sync {
-    /// Answers the body of a `POST /v1/embeddings` in OpenAI's form, within `at_most`.
+    /// Checks the body of a `POST /v1/embeddings` before anything is done for it.
     ///
     /// # Errors
-    /// What a provider would report.
+    /// When the model cannot answer the request, with the member at fault and the remedy.
+    fn check(&self, body: &[u8]) -> Result<(), BadRequest>;
+
+    /// Answers the body of a `POST /v1/embeddings` of an account in OpenAI's form, within `at_most`.
+    ///
+    /// # Errors
+    /// What a provider would report. A fault with a code of the gateway's own is a refusal, and no
+    /// failure of the model.
     fn answer<'a>(
         &'a self,
+        account: &'a AccountId,
         body: &'a [u8],
         at_most: Duration,
     ) -> BoxFuture<'a, Result<Bytes, Fault>>;

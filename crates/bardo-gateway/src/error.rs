@@ -445,7 +445,10 @@ impl Problem {
             unknown_outcome,
             may_repeat,
         } = failure;
-        let code = ErrorCode::of_upstream(fault.class);
+        let code = fault.error_code();
+        if fault.own_code.is_some() {
+            fault.class = code.class();
+        }
         // A second try could be billed a second time, so a person decides on it; a retry does not
         // mend an account; and tries made here already are not to be multiplied.
         let account = matches!(

@@ -1,6 +1,7 @@
 //! The embedding model in this program, as a backend: `local/all-MiniLM-L6-v2`.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bardo_access::BoxFuture;
@@ -8,7 +9,9 @@ use bardo_embed::{Embedded, Embedder, ModelSpec, Skip};
 use bardo_engine::{Engine, OwnVectors, SentenceVector, SentenceVectors};
 use bardo_providers::{BUILT_IN, Endpoint};
 use bardo_router::{BackendModels, BackendSpec, ModelFilter, RosterBuilder, Terms};
+use bardo_types::error_code::ErrorCode;
 use bardo_types::fault::{Fault, FaultClass};
+use bardo_types::ids::AccountId;
 use bardo_types::model::{Capabilities, ModelEntry, Price, Service};
 use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::BadRequest;
@@ -17,7 +20,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 
 use crate::config::SemanticCacheConfig;
 
@@ -26,7 +28,9 @@ const MODEL: &str = "local/all-MiniLM-L6-v2";
 /// Texts in one request.
 const INPUTS_MAX: usize = 256;
 /// Requests whose texts are read at the same time; further ones are refused.
-const REQUESTS_MAX: usize = 8;
+const REQUESTS_MAX: usize = 16;
+/// Those of one account, so that no account keeps all others out.
+const REQUESTS_PER_ACCOUNT_MAX: usize = 8;
 /// Texts that wait for the thread of the model. Each request has one of them there at a time.
 const QUEUE_MAX: usize = 32;
 /// Longest time for the texts of one request.
@@ -117,21 +121,63 @@ impl SentenceVectors for Sentences {
 /// The model in this program as a backend.
 struct BuiltIn {
     embedder: Arc<Embedder>,
-    permits: Semaphore,
+    /// Number of requests whose texts are read, by account.
+    reading: Mutex<HashMap<AccountId, usize>>,
+}
+
+/// The right of one request to have its texts read.
+struct Seat<'a> {
+    model: &'a BuiltIn,
+    account: &'a AccountId,
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        let mut reading = self.model.reading();
+        if let Some(own) = reading.get_mut(self.account) {
+            *own -= 1;
+            if *own == 0 {
+                reading.remove(self.account);
+            }
+        }
+    }
 }
 
 impl BuiltIn {
     fn new(embedder: Arc<Embedder>) -> Self {
         Self {
             embedder,
-            permits: Semaphore::new(REQUESTS_MAX),
+            reading: Mutex::default(),
         }
     }
 
-    async fn vectors(&self, body: &[u8], at_most: Duration) -> Result<Bytes, Fault> {
-        let wanted = VectorRequest::read(body)?;
-        let permit = self.permits.try_acquire();
-        let _permit = permit.map_err(|_| skipped(&Skip::Busy))?;
+    fn reading(&self) -> MutexGuard<'_, HashMap<AccountId, usize>> {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A seat for a request of an account; `None` where the account or all accounts have too many.
+    fn seat<'a>(&'a self, account: &'a AccountId) -> Option<Seat<'a>> {
+        let mut reading = self.reading();
+        let all: usize = reading.values().sum();
+        let own = reading.get(account).copied().unwrap_or(0);
+        if all >= REQUESTS_MAX || own >= REQUESTS_PER_ACCOUNT_MAX {
+            return None;
+        }
+        reading.insert(account.clone(), own + 1);
+        Some(Seat {
+            model: self,
+            account,
+        })
+    }
+
+    async fn vectors(
+        &self,
+        account: &AccountId,
+        body: &[u8],
+        at_most: Duration,
+    ) -> Result<Bytes, Fault> {
+        let wanted = VectorRequest::read(body).map_err(invalid)?;
+        let _seat = self.seat(account).ok_or_else(|| skipped(&Skip::Busy))?;
         let tokens_max = self.embedder.spec().tokens_max;
         let all = self
             .embedder
@@ -139,25 +185,30 @@ impl BuiltIn {
             .await
             .map_err(|skip| skipped(&skip))?;
         if let Some(index) = all.iter().position(|one| one.cut) {
-            return Err(refused(
+            return Err(invalid(BadRequest::new(
                 "input",
                 format!(
                     "text {index} of `input`, counted from 0, has more than {tokens_max} tokens; {MODEL} reads no \
                     more. Send it in parts"
                 ),
-            ));
+            )));
         }
         Ok(answer(&all, wanted.base64))
     }
 }
 
 impl OwnVectors for BuiltIn {
+    fn check(&self, body: &[u8]) -> Result<(), BadRequest> {
+        VectorRequest::read(body).map(|_| ())
+    }
+
     fn answer<'a>(
         &'a self,
+        account: &'a AccountId,
         body: &'a [u8],
         at_most: Duration,
     ) -> BoxFuture<'a, Result<Bytes, Fault>> {
-        Box::pin(self.vectors(body, at_most))
+        Box::pin(self.vectors(account, body, at_most))
     }
 }
 
@@ -169,26 +220,22 @@ struct VectorRequest {
 }
 
 impl VectorRequest {
-    fn read(body: &[u8]) -> Result<Self, Fault> {
+    fn read(body: &[u8]) -> Result<Self, BadRequest> {
         let EmbeddingsRequest {
             texts,
             dimensions,
             base64,
-        } = EmbeddingsRequest::read(body).map_err(unreadable)?;
+        } = EmbeddingsRequest::read(body)?;
         if texts.is_empty() || texts.len() > INPUTS_MAX {
-            return Err(refused(
-                "input",
-                format!(
-                    "{MODEL} accepts 1 to {INPUTS_MAX} texts in one request, not {}",
-                    texts.len()
-                ),
-            ));
+            let told = format!(
+                "{MODEL} accepts 1 to {INPUTS_MAX} texts in one request, not {}",
+                texts.len()
+            );
+            return Err(refused("input", told));
         }
         if let Some(index) = texts.iter().position(String::is_empty) {
-            return Err(refused(
-                "input",
-                format!("text {index} of `input`, counted from 0, is empty; remove it"),
-            ));
+            let told = format!("text {index} of `input`, counted from 0, is empty; remove it");
+            return Err(refused("input", told));
         }
         let dimension = ModelSpec::minilm().dimension;
         if dimensions.is_some_and(|wanted| wanted != dimension as u64) {
@@ -226,12 +273,18 @@ fn answer(all: &[Embedded], base64: bool) -> Bytes {
         .into()
 }
 
-fn unreadable(refusal: BadRequest) -> Fault {
-    Fault::new(FaultClass::BadRequest, refusal.message).with_param(refusal.param)
+/// The refusal of a request that no other backend is to be asked for either.
+fn refused(param: &'static str, message: String) -> BadRequest {
+    BadRequest::new(param, message).unreadable()
 }
 
-fn refused(param: &'static str, message: String) -> Fault {
-    Fault::new(FaultClass::BadRequest, message).with_param(param)
+/// A refusal as a fault with the gateway's own code.
+fn invalid(refusal: BadRequest) -> Fault {
+    let fault = Fault::new(FaultClass::BadRequest, refusal.message).with_param(refusal.param);
+    Fault {
+        own_code: Some(ErrorCode::InvalidRequest),
+        ..fault
+    }
 }
 
 /// A busy model passes; a model that cannot run does not.
@@ -239,6 +292,7 @@ fn skipped(skip: &Skip) -> Fault {
     match skip {
         Skip::Busy | Skip::Late | Skip::Loading | Skip::Crashed => Fault {
             retry_after_ms: Some(RETRY_AFTER_MS),
+            own_code: Some(ErrorCode::Busy),
             ..Fault::new(
                 FaultClass::RateLimit,
                 format!("{MODEL}: {skip}. Retry later"),
@@ -254,9 +308,10 @@ fn skipped(skip: &Skip) -> Fault {
 mod tests {
     use super::*;
 
-    fn refusal(body: &Value) -> (String, Option<String>) {
-        let fault = VectorRequest::read(body.to_string().as_bytes()).expect_err("it is refused");
-        (fault.message.into_owned(), fault.param)
+    fn refusal(body: &Value) -> (String, String) {
+        let refusal = VectorRequest::read(body.to_string().as_bytes()).expect_err("it is refused");
+        assert!(refusal.is_unreadable, "{}", refusal.message);
+        (refusal.message, refusal.param)
     }
 
     #[test]
@@ -291,7 +346,7 @@ mod tests {
             ),
         ] {
             let (message, place) = refusal(&body);
-            assert_eq!(place.as_deref(), Some(param), "{message}");
+            assert_eq!(place, param, "{message}");
             assert!(message.contains(part), "{message}");
         }
         let good = json!({ "input": ["a", "b"], "dimensions": 384, "encoding_format": "base64" });
@@ -302,10 +357,19 @@ mod tests {
     #[tokio::test]
     async fn a_busy_model_is_a_refusal_with_a_time_to_retry() {
         let built_in = BuiltIn::new(embedder());
-        let _all = built_in.permits.acquire_many(8).await.expect("permits");
-        let refused = built_in.vectors(br#"{"input":"x"}"#, WAIT_MAX).await;
-        let fault = refused.expect_err("no permit is left");
-        assert_eq!(fault.class, FaultClass::RateLimit);
+        let [one, two, three] = ["a", "b", "c"].map(|name| AccountId::parse(name).expect("an id"));
+        let ask = |account| built_in.vectors(account, br#"{"input":"x"}"#, Duration::ZERO);
+        let seats: Vec<Seat<'_>> = (0..8).filter_map(|_| built_in.seat(&one)).collect();
+        assert_eq!(seats.len(), 8);
+        let fault = ask(&one).await.expect_err("the account has too many");
+        assert_eq!(fault.error_code(), ErrorCode::Busy);
         assert_eq!(fault.retry_after_ms, Some(RETRY_AFTER_MS));
+        // Another account has room, until all have too many.
+        let more: Vec<Seat<'_>> = (0..9).filter_map(|_| built_in.seat(&two)).collect();
+        assert_eq!(more.len(), 8);
+        assert!(built_in.seat(&three).is_none());
+        drop((seats, more));
+        drop(built_in.seat(&three).expect("there is room again"));
+        assert!(built_in.reading().is_empty());
     }
 }

@@ -71,8 +71,9 @@ impl CallPermit {
     /// The backend failed. Returns whether that is the first failure after a quiet time.
     pub(crate) fn failed(mut self, failure: &Failure, now: Instant) -> bool {
         let way = std::mem::replace(&mut self.way, Admittance::Closed);
-        if failure.retry == RetryDecision::Never {
-            // A reason why the request is wrong is an answer.
+        // A reason why the request is wrong is an answer, and a refusal of the gateway's own says
+        // nothing of the backend.
+        if failure.retry == RetryDecision::Never || failure.fault.own_code.is_some() {
             self.health
                 .update(&self.key, now, |record| record.refused(way));
             return false;

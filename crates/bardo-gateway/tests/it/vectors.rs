@@ -123,5 +123,12 @@ fn what_the_model_in_the_program_cannot_do_is_refused_in_words() {
         Caller::Chat.check_error(&told);
         let message = told["error"]["message"].as_str().expect("words");
         assert!(message.contains(part), "{message}");
+        assert_eq!(told["error"]["bardo_code"], "invalid_request", "{message}");
     }
+    // The requests are at fault, and no provider.
+    let metrics = Request::get("/metrics").send(gateway.admin).text();
+    let failed = "bardo_attempts_failed_total{provider=\"built-in\"";
+    assert!(!metrics.contains(failed), "{metrics}");
+    let refused = "bardo_refused_requests_total{code=\"invalid_request\"} 6";
+    assert!(metrics.contains(refused), "{metrics}");
 }
