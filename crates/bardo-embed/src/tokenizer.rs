@@ -64,8 +64,9 @@ impl Vocabulary {
         })
     }
 
-    /// Turns a text into at most `max` tokens. The time depends on `max`, not on the text alone:
-    /// reading stops at the first token too many.
+    /// Turns a text into at most `max` tokens. Reading stops at the first token too many, but the
+    /// time has no bound by `max` alone: a word of any length is one token, and spaces and marks
+    /// are none. So callers limit the bytes of a text.
     #[must_use]
     pub fn encode(&self, text: &str, max: usize) -> Tokens {
         let [_, _, start, end, _] = self.special;

@@ -27,6 +27,11 @@ use crate::config::SemanticCacheConfig;
 const MODEL: &str = "local/all-MiniLM-L6-v2";
 /// Texts in one request.
 const INPUTS_MAX: usize = 256;
+/// Bytes of one text: far more than the model reads, and little time for the one thread that reads
+/// the texts of all accounts.
+const TEXT_BYTES_MAX: usize = 64 << 10;
+/// Bytes of all texts of one request.
+const INPUT_BYTES_MAX: usize = 1 << 20;
 /// Requests whose texts are read at the same time; further ones are refused.
 const REQUESTS_MAX: usize = 16;
 /// Those of one account, so that no account keeps all others out.
@@ -233,8 +238,21 @@ impl VectorRequest {
             );
             return Err(refused("input", told));
         }
-        if let Some(index) = texts.iter().position(String::is_empty) {
-            let told = format!("text {index} of `input`, counted from 0, is empty; remove it");
+        let mut total = 0;
+        for (index, text) in texts.iter().enumerate() {
+            total += text.len();
+            let told = match text.len() {
+                0 => format!("text {index} of `input`, counted from 0, is empty; remove it"),
+                bytes if bytes > TEXT_BYTES_MAX => format!(
+                    "text {index} of `input`, counted from 0, has {bytes} bytes; {MODEL} accepts texts of at most \
+                     {TEXT_BYTES_MAX} bytes. Send it in parts"
+                ),
+                _ if total > INPUT_BYTES_MAX => format!(
+                    "the texts of `input` up to text {index}, counted from 0, have {total} bytes; {MODEL} accepts at \
+                     most {INPUT_BYTES_MAX} bytes in one request. Send the texts in several requests"
+                ),
+                _ => continue,
+            };
             return Err(refused("input", told));
         }
         let dimension = ModelSpec::minilm().dimension;
@@ -352,6 +370,30 @@ mod tests {
         let good = json!({ "input": ["a", "b"], "dimensions": 384, "encoding_format": "base64" });
         let wanted = VectorRequest::read(good.to_string().as_bytes()).expect("it is accepted");
         assert_eq!((wanted.texts.len(), wanted.base64), (2, true));
+    }
+
+    #[test]
+    fn a_text_that_would_keep_the_thread_of_the_model_is_refused() {
+        let longest = "x".repeat(TEXT_BYTES_MAX);
+        let read = |texts: &[&str]| {
+            let body = json!({ "input": texts });
+            VectorRequest::read(body.to_string().as_bytes())
+        };
+        assert!(read(&[longest.as_str(); 16]).is_ok());
+        let longer = format!("{longest}x");
+        let (message, place) = refusal(&json!({ "input": ["a", longer] }));
+        assert_eq!(place, "input");
+        assert!(message.contains("text 1 of `input`"), "{message}");
+        assert!(message.contains("at most 65536 bytes"), "{message}");
+        let mut many = vec![longest.as_str(); 16];
+        many.push("x");
+        let (message, place) = refusal(&json!({ "input": many }));
+        assert_eq!(place, "input");
+        assert!(message.contains("up to text 16"), "{message}");
+        assert!(
+            message.contains("1048576 bytes in one request"),
+            "{message}"
+        );
     }
 
     #[tokio::test]

@@ -102,7 +102,9 @@ fn the_model_in_the_program_is_listed_and_makes_no_answers() {
 fn what_the_model_in_the_program_cannot_do_is_refused_in_words() {
     let gateway = Gateway::start(&makers(&Sandbox::start()));
     let long = "word ".repeat(600);
+    let huge = "word ".repeat(20_000);
     for (input, extra, part) in [
+        (json!(["short", huge]), json!({}), "at most 65536 bytes"),
         (json!([[1, 2]]), json!({}), "token ids"),
         (json!([]), json!({}), "1 to 256 texts"),
         (json!(["x", ""]), json!({}), "text 1 of `input`"),
@@ -129,6 +131,6 @@ fn what_the_model_in_the_program_cannot_do_is_refused_in_words() {
     let metrics = Request::get("/metrics").send(gateway.admin).text();
     let failed = "bardo_attempts_failed_total{provider=\"built-in\"";
     assert!(!metrics.contains(failed), "{metrics}");
-    let refused = "bardo_refused_requests_total{code=\"invalid_request\"} 6";
+    let refused = "bardo_refused_requests_total{code=\"invalid_request\"} 7";
     assert!(metrics.contains(refused), "{metrics}");
 }
