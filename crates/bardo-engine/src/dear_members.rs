@@ -21,9 +21,9 @@ pub(crate) fn dear_members(call: &Call, leg: &Leg) -> Vec<&'static str> {
     }
     let top = call.top();
     let is_dear = |member: &str, listed: &[&str]| match text(&top, member) {
-        Member::Absent => false,
-        Member::Text(value) => !listed.contains(&value.as_str()),
-        Member::Other => true,
+        TierWord::Absent => false,
+        TierWord::Text(value) => !listed.contains(&value.as_str()),
+        TierWord::Other => true,
     };
     let members = [
         ("service_tier", &LISTED_TIERS[..]),
@@ -53,15 +53,16 @@ pub(crate) fn without(request: &mut ChatRequest, members: &[&'static str]) {
         .retain(|(name, _)| !members.contains(&name.as_str()));
 }
 
-enum Member {
+/// The value of a member.
+enum TierWord {
     Absent,
     Text(String),
     Other,
 }
 
-fn text(top: &TopLevel<'_>, name: &str) -> Member {
+fn text(top: &TopLevel<'_>, name: &str) -> TierWord {
     match top.get(name) {
-        None | Some("null") => Member::Absent,
-        Some(_) => top.string(name).map_or(Member::Other, Member::Text),
+        None | Some("null") => TierWord::Absent,
+        Some(_) => top.string(name).map_or(TierWord::Other, TierWord::Text),
     }
 }

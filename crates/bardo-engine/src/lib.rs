@@ -28,6 +28,7 @@ mod deletion_queue;
 mod dispatch;
 mod downgrade;
 mod embed;
+mod empty_receipt;
 mod engine;
 mod engine_future;
 mod entitle;

@@ -14,7 +14,7 @@ use bardo_types::money::{BasisPoints, MicroUsd};
 use bardo_types::privacy::SecurityClass;
 use bardo_types::receipt::{
     Amounts, Attempt, AttemptFailure, DecisionVerification, Outcome, PassedOver, PaymentMode,
-    Receipt, SchemaOutcome, Timings,
+    Receipt, SchemaOutcome,
 };
 use bardo_types::usage::Usage;
 use bardo_wire::codec::Observed;
@@ -24,12 +24,13 @@ use tokio::time::Instant;
 use crate::account::{account, account_of_found};
 use crate::call::Call;
 use crate::consumption::Consumption;
+use crate::empty_receipt::empty;
 use crate::failure::Failure;
 use crate::health::{CircuitKey, HealthRecords};
 use crate::meter::Meter;
 use crate::payments::Payments;
 use crate::price::{for_an_hour, rate};
-use crate::received::{Payer, Task};
+use crate::received::Task;
 use crate::shape::Shaped;
 use crate::unseen::{Accepted, Work};
 
@@ -539,12 +540,9 @@ impl ReceiptBuilder {
     /// Counts writes into the provider's cache as writes for an hour, unless the provider's own charge
     /// is nearer to that of writes for five minutes.
     pub(crate) fn kept_for_an_hour(&mut self, price: &Price) {
-        let Some(usage) = &mut self.receipt.usage else {
-            return;
-        };
-        if let Some(kept) = for_an_hour(usage, price) {
-            *usage = kept;
-        }
+        let usage = &mut self.receipt.usage;
+        let kept = usage.as_ref().and_then(|usage| for_an_hour(usage, price));
+        *usage = kept.or(usage.take());
     }
 
     /// Counts at least one search, where the settings let the provider search.
@@ -552,62 +550,5 @@ impl ReceiptBuilder {
         if let Some(usage) = &mut self.receipt.usage {
             usage.web_searches.get_or_insert(1);
         }
-    }
-}
-
-fn empty(call: &Call) -> Receipt {
-    let key = match &call.principal().payer {
-        Payer::Owner => None,
-        Payer::Prepaid(terms) => terms.key.clone(),
-    };
-    let caller = call.hints().trace.as_ref();
-    Receipt {
-        request_id: call.request_id().clone(),
-        client_request_id: call.client_request_id().cloned(),
-        trace_id: caller.map(|trace| Arc::clone(&trace.trace_id)),
-        caller_span: caller.cloned(),
-        received_at_ms: call.received_at_ms(),
-        account: call.principal().account.clone(),
-        key,
-        session: call.hints().session.clone(),
-        subsystem: call.hints().subsystem.clone(),
-        dialect: call.dialect(),
-        upstream_dialect: call.dialect(),
-        model_requested: Arc::clone(call.model()),
-        model: Arc::clone(call.model()),
-        model_answered: None,
-        backend: Arc::default(),
-        upstream_request_id: None,
-        attempts: Vec::new(),
-        passed_over: Vec::new(),
-        streamed: call.stream(),
-        usage: None,
-        saved_usage: None,
-        cache_age: None,
-        cache_similarity: None,
-        cache_reason: None,
-        estimated: false,
-        mode: PaymentMode::Owner,
-        provider_payment: None,
-        amounts: Amounts {
-            provider_cost: None,
-            spread_rate: BasisPoints::ZERO,
-            spread: MicroUsd::ZERO,
-            charge: MicroUsd::ZERO,
-            shortfall: MicroUsd::ZERO,
-            baseline: None,
-            cache_savings: None,
-            balance: None,
-        },
-        cache: "bypass".into(),
-        verification: None,
-        degraded: Vec::new(),
-        optimizations: Vec::new(),
-        routing: None,
-        outcome: Outcome::Aborted,
-        timings: Timings {
-            read: Some(call.read_in()),
-            ..Timings::default()
-        },
     }
 }
