@@ -3,6 +3,7 @@
 //!
 //! Bounded in bytes and time; losing an entry degrades an answer, never fails one.
 
+mod items;
 mod record;
 mod restore;
 mod shared;
@@ -15,7 +16,6 @@ use std::time::Duration;
 
 use bardo_cache::shared::SharedValues;
 use bardo_types::chat::{ChatRequest, ChatResponse, Part, Role, ToolInput};
-use bardo_types::json::RawJson;
 use bardo_types::privacy::SecurityClass;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -180,28 +180,6 @@ impl Memory {
         })
     }
 
-    /// Remembers the items of a response, its input included, under its id, and how well they have
-    /// to be kept.
-    pub(crate) fn keep_items(
-        &self,
-        principal: &str,
-        response_id: &str,
-        items: Vec<RawJson>,
-        class: SecurityClass,
-    ) {
-        let key = items_key(principal, response_id);
-        self.keep(key, Remembered::Items(items), class);
-    }
-
-    /// How well an earlier response of the same caller has to be kept; `None` where it is not known.
-    pub(crate) fn class_of_items(
-        &self,
-        principal: &str,
-        response_id: &str,
-    ) -> Option<SecurityClass> {
-        self.class(&items_key(principal, response_id))
-    }
-
     /// Whether state of this caller's calls is remembered that must not go everywhere.
     pub(crate) fn guards(&self, principal: &str) -> bool {
         let guarded = self.guarded.lock().unwrap_or_else(PoisonError::into_inner);
@@ -231,42 +209,6 @@ impl Memory {
             guarded.retain(|_, since| since.elapsed() < KEEP);
         }
         guarded.insert(principal.to_owned(), Instant::now());
-    }
-
-    /// The items of an earlier response of the same caller.
-    pub(crate) fn items(&self, principal: &str, response_id: &str) -> Option<Vec<RawJson>> {
-        self.items_at(&items_key(principal, response_id))
-    }
-
-    fn items_at(&self, key: &str) -> Option<Vec<RawJson>> {
-        self.get(key, |value| match value {
-            Remembered::Items(items) => Some(items.clone()),
-            Remembered::Call(_) => None,
-        })
-    }
-
-    /// Remembers the output items of an answer under the id that is within the ids of its items, and
-    /// how well they have to be kept.
-    pub(crate) fn keep_output(
-        &self,
-        principal: &str,
-        answer: &str,
-        items: Vec<RawJson>,
-        class: SecurityClass,
-    ) {
-        let key = output_key(principal, answer);
-        self.keep(key, Remembered::Items(items), class);
-    }
-
-    /// The output items of an earlier answer to the same caller, and how well they have to be kept.
-    pub(crate) fn output(
-        &self,
-        principal: &str,
-        answer: &str,
-    ) -> Option<(Vec<RawJson>, SecurityClass)> {
-        let key = output_key(principal, answer);
-        let items = self.items_at(&key)?;
-        Some((items, self.class(&key).unwrap_or_default()))
     }
 
     fn shard(&self, key: &str) -> std::sync::MutexGuard<'_, Shard> {
@@ -364,6 +306,7 @@ fn output_key(principal: &str, answer: &str) -> String {
 #[cfg(test)]
 mod tests {
     use bardo_types::chat::{Choice, Message, Opaque, Reasoning, Text, ToolCall};
+    use bardo_types::json::RawJson;
     use bardo_types::model::Dialect;
 
     use super::*;
