@@ -333,8 +333,7 @@ impl AnswerCache {
     ) {
         self.meaning.renewed(&entry.key);
         if let Some(vector) = vector {
-            self.index_now(entry.key, &question, &vector);
-            return self.meaning.share(&entry, &question, &vector);
+            return self.index_and_share(&entry, &question, &vector);
         }
         if let Ok(runtime) = Handle::try_current() {
             let cache = Arc::clone(self);
@@ -342,19 +341,36 @@ impl AnswerCache {
                 let text = &question.text;
                 let made = cache.meaning.vector(text, QUESTION_TOKENS, LEARNING).await;
                 if let Ok(vector) = made {
-                    cache.index_now(entry.key, &question, &vector);
-                    cache.meaning.share(&entry, &question, &vector);
+                    cache.index_and_share(&entry, &question, &vector);
                 }
             });
         }
     }
 
+    fn index_and_share(
+        self: &Arc<Self>,
+        entry: &Arc<CachedAnswer>,
+        question: &MeaningQuestion,
+        vector: &SentenceVector,
+    ) {
+        let key = entry.key;
+        self.index_now(key, question, vector);
+        let cache = Arc::clone(self);
+        let is_stored = move || cache.answers_others(&key);
+        self.meaning.share(entry, question, vector, is_stored);
+    }
+
     fn index_now(&self, key: Key, question: &MeaningQuestion, vector: &SentenceVector) {
         self.meaning.insert(key, question, vector);
-        // The store may have lost it meanwhile, or an audit may have disagreed with it.
-        if !self.store.load().holds(&key) || self.meaning.is_refuted(&key) {
+        if !self.answers_others(&key) {
             self.meaning.remove(&key);
         }
+    }
+
+    /// Whether the answer may serve other questions. The store may have lost it since it was stored,
+    /// or an audit may have disagreed with it.
+    fn answers_others(&self, key: &Key) -> bool {
+        self.store.load().holds(key) && !self.meaning.is_refuted(key)
     }
 
     /// Counts a request that the cache has no part in.

@@ -47,12 +47,14 @@ impl MeaningCache {
         found.filter(is_same).collect()
     }
 
-    /// Tells other processes of the question of an answer that was just stored.
+    /// Tells other processes of the question of an answer that was just stored. A flush on the way
+    /// may not find the question there yet: `is_stored` says then that its answer is gone.
     pub(crate) fn share(
         self: &Arc<Self>,
         entry: &Arc<CachedAnswer>,
         question: &MeaningQuestion,
         vector: &SentenceVector,
+        is_stored: impl Fn() -> bool + Send + 'static,
     ) {
         let told = SharedQuestion {
             key: entry.key,
@@ -63,6 +65,9 @@ impl MeaningCache {
         let (meaning, entry) = (Arc::clone(self), Arc::clone(entry));
         self.behind(|shared| async move {
             meaning.counted(shared.put(&space, &told, &entry).await);
+            if !is_stored() {
+                meaning.counted(shared.remove(&entry.key).await);
+            }
         });
     }
 

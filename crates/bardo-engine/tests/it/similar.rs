@@ -3,6 +3,7 @@
 mod audits;
 mod isolation;
 mod never;
+mod shared;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
