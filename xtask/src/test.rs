@@ -148,13 +148,7 @@ impl Stage {
                     "warnings",
                 ],
             ),
-            Self::Cargo => tests(
-                workspace
-                    .cargo()
-                    .envs(servers::variables(workspace)?)
-                    .envs(variables::test_threads())
-                    .args(["test", "--workspace", "--no-fail-fast"]),
-            ),
+            Self::Cargo => cargo_tests(workspace),
             Self::Deny => deny(workspace),
             Self::Doc => check(
                 workspace
@@ -185,6 +179,25 @@ fn check(command: &mut Command) -> Result<Outcome> {
     } else {
         Outcome::Failed(status.to_string())
     })
+}
+
+/// Runs the tests of all programs and libraries, then those of the documentation. Clippy has
+/// checked that the examples compile.
+fn cargo_tests(workspace: &Workspace) -> Result<Outcome> {
+    let of = |targets: &[&str]| {
+        tests(
+            workspace
+                .cargo()
+                .envs(servers::variables(workspace)?)
+                .envs(variables::test_threads())
+                .args(["test", "--workspace", "--no-fail-fast"])
+                .args(targets),
+        )
+    };
+    match of(&["--lib", "--bins", "--tests"])? {
+        Outcome::Passed => of(&["--doc"]),
+        failed => Ok(failed),
+    }
 }
 
 /// Runs tests. Where some fail, the last lines of the whole run say which: thousands of lines of
