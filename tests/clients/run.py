@@ -10,7 +10,6 @@ installs everything else by pinned version under `target/clients/`.
 
 import argparse
 import concurrent.futures
-import functools
 import json
 import pathlib
 import re
@@ -28,6 +27,8 @@ from harness import browser, buying, clients, evidence, install, money, openapi,
 # What takes longest begins first, so that the rest is done beside it.
 FIRST_INSTALLED = ("x402-rust", "aider", "browser")
 FIRST_RUN = ("browser", "aider", "py-current", "py-previous")
+# Compiled for minutes, with the time that others leave. They run last.
+COMPILED = ("x402-rust",)
 # Most of an installation is waiting for a registry.
 INSTALLERS = 4
 
@@ -38,7 +39,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--stage", choices=("fast", "slow", "all"), default="fast")
     parser.add_argument("--only", metavar="PATTERN", help="a regular expression over cell names")
     parser.add_argument("--direct", action="store_true", help="no gateway: each client against its own service")
-    parser.add_argument("--jobs", type=int, default=2, help="clients at work at once")
+    parser.add_argument("--jobs", type=int, default=3, help="clients at work at once")
     parser.add_argument("--junit", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--install-only", action="store_true", help="fetch what the stage needs, run nothing")
@@ -91,19 +92,30 @@ def add_evidence(results: list, world, sandbox: str) -> None:
 
 
 def run_all(settings, scratch: pathlib.Path) -> list:
-    pattern = re.compile(settings.only) if settings.only else None
     wanted = chosen(settings.stage)
     with concurrent.futures.ThreadPoolExecutor(INSTALLERS) as pool:
         # Installing fails the run as a whole: without a client there is nothing to say about it.
-        for _done in pool.map(lambda client: client.install(), begun_first(FIRST_INSTALLED, wanted)):
-            pass
-    if settings.install_only:
-        return []
+        installed = {client.name: pool.submit(client.install) for client in begun_first(FIRST_INSTALLED, wanted)}
+        for name, done in installed.items():
+            if settings.install_only or name not in COMPILED:
+                done.result()
+        if settings.install_only:
+            return []
+        return run_installed(settings, scratch, wanted, installed)
+
+
+def run_installed(settings, scratch: pathlib.Path, wanted: list, installed: dict) -> list:
+    """Runs the clients, each once its installation has ended."""
+    pattern = re.compile(settings.only) if settings.only else None
+
+    def run(client) -> list:
+        installed[client.name].result()
+        return run_client(client, world, pattern, scratch)
+
+    order = sorted(begun_first(FIRST_RUN, wanted), key=lambda client: client.name in COMPILED)
     with concurrent.futures.ThreadPoolExecutor(max(1, settings.jobs)) as pool:
         with services.world(settings.gateway.resolve(), settings.direct, scratch) as (world, servers):
-            run = functools.partial(run_client, world=world, pattern=pattern, scratch=scratch)
-            batches = pool.map(run, begun_first(FIRST_RUN, wanted))
-            results = [result for batch in batches for result in batch]
+            results = [result for batch in pool.map(run, order) for result in batch]
             add_evidence(results, world, world.sandbox)
             for server in servers:
                 if not server.alive():

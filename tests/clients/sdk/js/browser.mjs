@@ -85,13 +85,7 @@ const accessible = async (page, scheme = "light") => {
   check(serious.length === 0, words.join("\n"));
 };
 
-// The page is reached from its begin by Tab alone, and what has the focus shows it.
-const byKeyboard = async (page) => {
-  await page.keyboard.press("Tab");
-  check(await page.evaluate(() => document.activeElement.className === "skip"), "the first stop is not the link to the content");
-  await page.keyboard.press("Enter");
-  check(await page.evaluate(() => document.activeElement.id === "main"), "the link to the content leads elsewhere");
-  await page.keyboard.press("Tab");
+const focusShows = async (page) => {
   const seen = await page.evaluate(() => {
     const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
     return document.activeElement === document.body || (outlineStyle !== "none" && outlineWidth !== "0px");
@@ -99,24 +93,43 @@ const byKeyboard = async (page) => {
   check(seen, "the focus does not show");
 };
 
+// The page is reached from its begin by Tab alone, and what has the focus shows it.
+const byKeyboard = async (page) => {
+  await page.keyboard.press("Tab");
+  check(await page.evaluate(() => document.activeElement.className === "skip"), "the first stop is not the link to the content");
+  await page.keyboard.press("Enter");
+  check(await page.evaluate(() => document.activeElement.id === "main"), "the link to the content leads elsewhere");
+  await page.keyboard.press("Tab");
+  await focusShows(page);
+};
+
 const SHOTS = { overview: 1, requests: 1, receipt: 1, keys: 1, playground: 1, connect: 1, routing: 1, providers: 1, cache: 1, golems: 1 };
+
+// A page stays open after its light cell, and changes its colors for the dark one.
+let kept = { place: "", page: null };
 
 const pageCell = async (cell, names) => {
   const [, name, width, scheme] = cell.scenario.split(".");
   const path = cell.path.replace(/\{(\w+)\}/g, (_, member) => encodeURIComponent(names[member]));
-  const page = await visit(path, { width: Number(width), scheme, refused: name === "missing" });
+  const place = `${name}.${width}`;
+  const isKept = scheme === "dark" && kept.place === place;
+  const page = isKept ? kept.page : await visit(path, { width: Number(width), scheme, refused: name === "missing" });
+  kept = { place, page };
+  await page.emulateMedia({ colorScheme: scheme });
   check(page.status === (name === "missing" ? 404 : 200), `status ${page.status}`);
   await page.waitForFunction(() => [...document.querySelectorAll("[data-chart]")].every((chart) => chart.querySelector("canvas")));
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   check(wide <= 0, `the page is ${wide} px wider than the screen`);
-  await byKeyboard(page);
+  if (isKept) await focusShows(page);
+  else await byKeyboard(page);
   await accessible(page, scheme);
   const isShown = SHOTS[name] && plan.screenshots && (width === "1440" || scheme === "light") && (scheme === "light" || name === "overview");
   if (isShown) {
     await page.evaluate(() => { document.activeElement.blur(); scrollTo(0, 0); });
     await page.screenshot({ path: `${plan.screenshots}/${name}-${width}-${scheme}.png` });
   }
-  await leave(page);
+  check(page.problems.length === 0, `the browser's console: ${page.problems.join("; ")}`);
+  if (scheme === "dark") await leave(page);
 };
 
 const logIn = async (page, token) => {
