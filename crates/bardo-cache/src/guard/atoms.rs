@@ -98,6 +98,8 @@ pub(super) struct Atom {
     /// The determiner of its phrase: "my" for "our" too, "your", "its", "this" for
     /// "these" too, "that" for "those" too, and "a" for "an"; "" for others and for none.
     pub(super) determiner: &'static str,
+    /// Behind "'s": "profit" in "Tesla's profit".
+    pub(super) owned: bool,
     /// Behind "as": "sue as a tenant" against "sue a tenant".
     pub(super) acts_as: bool,
     /// Joined to the word before it by "and" or "or".

@@ -58,6 +58,14 @@ pub(super) struct Tables {
     pub(super) depictions: HashSet<String>,
     /// What comes from one and goes to another: "the invoice of Bob" is not "the invoice for Bob".
     pub(super) aimed: HashSet<String>,
+    /// What a place or a whole has in it: "the museums of Berlin" are those in Berlin.
+    pub(super) contained: HashSet<String>,
+    /// What neither acts nor is a target: "the address of my account" is the one "on my account".
+    pub(super) inert: HashSet<String>,
+    /// What has rules and no other will: "the rules of chess" are those for chess.
+    pub(super) games: HashSet<String>,
+    /// What names or measures a thing: "the formula of salt" is "the formula for salt".
+    pub(super) labels: HashSet<String>,
     /// Papers and keys that are needed, and need nothing themselves.
     pub(super) papers: HashSet<String>,
     /// Nouns of a sum that is charged: "how much is the fee" is "what is the fee".

@@ -17,6 +17,7 @@ mod guard_determiners;
 mod guard_doer;
 mod guard_event;
 mod guard_frames;
+mod guard_heads;
 mod guard_inflection;
 mod guard_location;
 mod guard_means;

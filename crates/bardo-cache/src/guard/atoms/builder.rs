@@ -50,6 +50,8 @@ pub(super) struct Builder {
     pub(super) role: Option<Relation>,
     pub(super) preposition: &'static str,
     pub(super) chunk: usize,
+    /// The word before is "'s" of an owner.
+    pub(super) owned: bool,
     /// Content of the current phrase was read.
     pub(super) filled: bool,
     /// Words since a form of "be".
@@ -99,6 +101,7 @@ impl Builder {
         // "Solana's price" is a compound, as "Solana price".
         if word == "@s" {
             self.definite = true;
+            self.owned = true;
             return;
         }
         self.be(word);
@@ -278,6 +281,7 @@ impl Builder {
             capital: None,
             definite: self.definite,
             determiner: self.determiner,
+            owned: std::mem::take(&mut self.owned),
             acts_as: std::mem::take(&mut self.acts_as),
             joined: self.joined.take(),
         });
@@ -320,6 +324,7 @@ impl Builder {
         self.filled = false;
         self.joined = None;
         self.definite = false;
+        self.owned = false;
         self.determiner = "";
         self.chunk += 1;
     }

@@ -7,6 +7,7 @@ use crate::guard::tables::TABLES;
 pub(super) fn differ(one: (&[Atom], usize), other: (&[Atom], usize)) -> bool {
     let (a, b) = (&one.0[one.1], &other.0[other.1]);
     of_or_in(head(one), a, b)
+        || aims_elsewhere(one, other)
         || is_priced_in(one, b)
         || aims_at(one, b)
         || of_untold(one, other)
@@ -35,6 +36,62 @@ fn of_or_in(head: Option<&Atom>, a: &Atom, b: &Atom) -> bool {
         Relation::For => TABLES.given.contains(&head.key) && TABLES.actors.contains(&a.key),
         _ => false,
     }
+}
+
+/// What one does or has, and what is aimed at one: "the sanctions of Russia" or "Russia's sanctions", and "the
+/// sanctions on Russia". What a place holds is "of" it and "in" it; a label is "of" what it is "for".
+fn aims_elsewhere(one: (&[Atom], usize), other: (&[Atom], usize)) -> bool {
+    let (a, b) = (&one.0[one.1], &other.0[other.1]);
+    let Some(noun) = owned(one).or_else(|| possessed(one, other)) else {
+        return false;
+    };
+    if a.class == "time" || a.role == b.role {
+        return false;
+    }
+    match b.role {
+        Relation::In => {
+            let inert = TABLES.inert.contains(&a.key) || is_done(one);
+            !inert && !TABLES.contained.contains(&noun.key)
+        }
+        Relation::For => {
+            let label = TABLES.labels.contains(&noun.key) && !TABLES.actors.contains(&a.key);
+            !label && !TABLES.games.contains(&a.key)
+        }
+        _ => false,
+    }
+}
+
+/// "Stake" of "Tesla" in "Tesla's stake".
+fn owned((atoms, at): (&[Atom], usize)) -> Option<&Atom> {
+    let next = atoms.get(at + 1).filter(|next| next.owned)?;
+    phrase(atoms, at)
+        .last()
+        .filter(|last| last.chunk == next.chunk)
+}
+
+/// "Stake" of "Tesla" in "the stake of Tesla". "Half of my Compound loan" is half of a loan on Compound.
+fn possessed<'a>(one: (&'a [Atom], usize), other: (&[Atom], usize)) -> Option<&'a Atom> {
+    let (atoms, at) = one;
+    let beside = |head: &Atom| phrase(atoms, at).skip(1).any(|atom| atom.key == head.key);
+    let of = atoms[at].role == Relation::Of && !head(other).is_some_and(beside);
+    head(one).filter(|_| of)
+}
+
+/// The words of a phrase from one of them on.
+fn phrase(atoms: &[Atom], from: usize) -> impl Iterator<Item = &Atom> {
+    let chunk = atoms.get(from).map(|first| first.chunk);
+    let behind = atoms.iter().skip(from);
+    behind.take_while(move |atom| Some(atom.chunk) == chunk)
+}
+
+/// Whether a phrase is of what is done: "the risks of providing liquidity" are those "in providing liquidity".
+fn is_done((atoms, at): (&[Atom], usize)) -> bool {
+    let first = atoms[..=at]
+        .iter()
+        .find(|atom| atom.chunk == atoms[at].chunk);
+    let gerund =
+        |atom: &Atom| atom.shown.ends_with("ing") && TABLES.is_verb(&TABLES.base(&atom.shown));
+    first.is_some_and(gerund)
 }
 
 /// "The price in Bitcoin" and "the Bitcoin price". With another token beside it, that one is priced.

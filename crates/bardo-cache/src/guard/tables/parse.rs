@@ -82,6 +82,10 @@ impl Tables {
         tables.transforms = tables.keys("transforms");
         tables.containers = tables.keys("containers");
         tables.aimed = tables.keys("aimed");
+        tables.contained = tables.keys("contained");
+        tables.inert = tables.keys("inert");
+        tables.games = tables.keys("games");
+        tables.labels = tables.keys("labels");
         tables.depictions = tables.keys("depictions");
         tables.predicates = tables.keys("predicates");
         tables.papers = tables.keys("papers");
