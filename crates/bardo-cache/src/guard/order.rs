@@ -33,8 +33,8 @@ pub(super) fn changed(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) ->
                 || written(second.0) && !is_conjunction(first.0)
                 || alternatives(one, a1, a2) && alternatives(other, b2, b1)
                 || listed(one, a1, a2) && listed(other, b2, b1)
-                || nominalized(&one[a1..], a2 - a1, &other[b2..], b1 - b2)
-                || nominalized(&other[b2..], b1 - b2, &one[a1..], a2 - a1);
+                || nominalized(one, [a1, a2], other, [b2, b1])
+                || nominalized(other, [b2, b1], one, [a1, a2]);
             if !free {
                 return Some(Mismatch::Order {
                     one: one[a1].shown.clone(),
@@ -310,33 +310,63 @@ pub(super) fn shows_or_holds(one: &[Atom], a: usize, b: &Atom) -> bool {
     aimed || shows && !b.modifier || holds
 }
 
-/// "Withdraw ETH" and "ETH withdrawal": a verb before its object, and its noun behind it. Each text
-/// begins with the first of both words; the other is `span` words behind it.
-fn nominalized(verbal: &[Atom], span: usize, nominal: &[Atom], reach: usize) -> bool {
-    let one_phrase = |atoms: &[Atom]| {
-        atoms
-            .iter()
-            .all(|atom| atom.chunk == atoms[0].chunk && atom.joined.is_none())
-    };
-    let (Some(verb), Some(noun)) = (verbal.first(), nominal.get(reach)) else {
-        return false;
-    };
-    let object = nominal[0].modifier && one_phrase(&nominal[..=reach]);
-    let ending = ["al", "tion", "sion", "ment", "very", "ing"]
-        .iter()
-        .any(|ending| noun.shown.ends_with(ending));
-    let acts = ["al", "tion", "sion", "ment", "very"]
-        .iter()
-        .all(|ending| !verb.shown.ends_with(ending));
-    verb.key == noun.key
-        && span <= 3
-        && reach <= 3
-        && object
-        && ending
-        && acts
-        && (TABLES.is_verb(&TABLES.base(&verb.shown)) || TABLES.is_verb(&verb.key))
+/// "Withdraw ETH" and "ETH withdrawal": a verb before its object, and its noun behind it. The places are those
+/// of the first and the last word, the verb and its object or the object and the noun.
+fn nominalized(
+    verbal: &[Atom],
+    [verb, last]: [usize; 2],
+    nominal: &[Atom],
+    [object, noun]: [usize; 2],
+) -> bool {
+    const REACH: usize = 3;
+    let before = &nominal[..object];
+    let (verbal, nominal) = (&verbal[verb..=last], &nominal[object..=noun]);
+    let (verb, object, noun) = (&verbal[0], &nominal[0], &nominal[nominal.len() - 1]);
+    verbal.len() <= REACH + 1
+        && nominal.len() <= REACH + 1
+        && verb.key == noun.key
+        && names_deed(verb, noun)
+        && is_phrase(&verbal[1..])
+        && is_phrase(nominal)
+        && object.modifier
+        && !is_subject(verb, object, noun)
+        && !(noun.shown.ends_with("ing") && is_hindered(before))
+        && !TABLES.actors.contains(&object.key)
+}
+
+/// Whether a noun is that of a verb: "withdrawal" of "withdraw".
+fn names_deed(verb: &Atom, noun: &Atom) -> bool {
+    const ENDINGS: [&str; 5] = ["al", "tion", "sion", "ment", "very"];
+    let ends = |atom: &Atom| ENDINGS.iter().any(|ending| atom.shown.ends_with(ending));
+    let acts = TABLES.is_verb(&TABLES.base(&verb.shown)) || TABLES.is_verb(&verb.key);
+    acts && !ends(verb)
         && !verb.passive
         && !noun.after_be
-        && one_phrase(&verbal[1..=span])
-        && !TABLES.actors.contains(&nominal[0].key)
+        && (ends(noun) || noun.shown.ends_with("ing"))
+}
+
+/// Whether words are a noun and what describes it: not "before eating" and not "eat before".
+fn is_phrase(atoms: &[Atom]) -> bool {
+    let Some(first) = atoms.first() else {
+        return true;
+    };
+    let clause = |atom: &Atom| {
+        is_conjunction(atom) || TABLES.fronted.contains(&*atom.shown) || atom.class == "negation"
+    };
+    atoms
+        .iter()
+        .all(|atom| atom.chunk == first.chunk && atom.joined.is_none() && !clause(atom))
+}
+
+/// Whether a verb stands before that says what somebody else does: "stop email bouncing".
+fn is_hindered(before: &[Atom]) -> bool {
+    before.iter().any(|atom| TABLES.hinder.contains(&atom.key))
+}
+
+/// Whether a word before "-ing" does it: "my cat scratching". "The instances running" are "the running
+/// instances".
+fn is_subject(verb: &Atom, object: &Atom, noun: &Atom) -> bool {
+    let certain = object.definite || !object.determiner.is_empty();
+    let described = verb.modifier && verb.shown == noun.shown;
+    noun.shown.ends_with("ing") && certain && !described
 }

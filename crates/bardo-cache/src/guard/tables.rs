@@ -64,6 +64,10 @@ pub(super) struct Tables {
     pub(super) inert: HashSet<String>,
     /// What has rules and no other will: "the rules of chess" are those for chess.
     pub(super) games: HashSet<String>,
+    /// What somebody does or writes on another: "the court ruling" is not "the ruling on the court".
+    pub(super) deeds: HashSet<String>,
+    /// Verbs before somebody who does something: "stop dogs barking" is not "stop barking at dogs".
+    pub(super) hinder: HashSet<String>,
     /// What names or measures a thing: "the formula of salt" is "the formula for salt".
     pub(super) labels: HashSet<String>,
     /// Papers and keys that are needed, and need nothing themselves.

@@ -27,6 +27,14 @@ fn what_one_does_is_not_what_is_done_to_one() {
             "What were the sanctions on Russia?",
         ),
         (
+            "What was the court ruling?",
+            "What was the ruling on the court?",
+        ),
+        (
+            "Is the police report public?",
+            "Is the report on the police public?",
+        ),
+        (
             "When was the attack of Germany?",
             "When was the attack on Germany?",
         ),

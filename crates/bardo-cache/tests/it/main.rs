@@ -23,6 +23,7 @@ mod guard_location;
 mod guard_means;
 mod guard_near_misses;
 mod guard_need;
+mod guard_order;
 mod guard_pairs;
 mod guard_permission;
 mod guard_position;

@@ -42,7 +42,10 @@ fn of_or_in(head: Option<&Atom>, a: &Atom, b: &Atom) -> bool {
 /// sanctions on Russia". What a place holds is "of" it and "in" it; a label is "of" what it is "for".
 fn aims_elsewhere(one: (&[Atom], usize), other: (&[Atom], usize)) -> bool {
     let (a, b) = (&one.0[one.1], &other.0[other.1]);
-    let Some(noun) = owned(one).or_else(|| possessed(one, other)) else {
+    let Some(noun) = owned(one)
+        .or_else(|| described(one, b))
+        .or_else(|| possessed(one, other))
+    else {
         return false;
     };
     if a.class == "time" || a.role == b.role {
@@ -67,6 +70,13 @@ fn owned((atoms, at): (&[Atom], usize)) -> Option<&Atom> {
     phrase(atoms, at)
         .last()
         .filter(|last| last.chunk == next.chunk)
+}
+
+/// "Ruling" in "the court ruling", which is that of the court, and none on it.
+fn described<'a>((atoms, at): (&'a [Atom], usize), b: &Atom) -> Option<&'a Atom> {
+    let on = b.role == Relation::In && b.preposition == "on";
+    let noun = phrase(atoms, at).skip(1).last().filter(|_| on)?;
+    TABLES.deeds.contains(&noun.key).then_some(noun)
 }
 
 /// "Stake" of "Tesla" in "the stake of Tesla". "Half of my Compound loan" is half of a loan on Compound.

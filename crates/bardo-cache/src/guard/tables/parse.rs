@@ -85,6 +85,8 @@ impl Tables {
         tables.contained = tables.keys("contained");
         tables.inert = tables.keys("inert");
         tables.games = tables.keys("games");
+        tables.deeds = tables.keys("deeds");
+        tables.hinder = tables.keys("hinder");
         tables.labels = tables.keys("labels");
         tables.depictions = tables.keys("depictions");
         tables.predicates = tables.keys("predicates");

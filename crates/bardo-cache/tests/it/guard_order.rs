@@ -1,0 +1,75 @@
+//! Words that change places: a verb before its object is its noun behind it, and nothing else.
+
+use crate::guard_pairs::{join, separate};
+
+#[test]
+fn what_is_done_first_is_not_what_is_done_second() {
+    separate(&[
+        (
+            "Should I lint before testing?",
+            "Should I test before linting?",
+        ),
+        (
+            "Should I swap after bridging?",
+            "Should I bridge after swapping?",
+        ),
+        (
+            "Is it bad to drink while eating?",
+            "Is it bad to eat while drinking?",
+        ),
+        (
+            "What happens if I sell without reporting?",
+            "What happens if I report without selling?",
+        ),
+        (
+            "Should I cook before freezing fish?",
+            "Should I freeze before cooking fish?",
+        ),
+        (
+            "Can I lose weight by eating without exercising?",
+            "Can I lose weight by exercising without eating?",
+        ),
+        (
+            "Can I close before withdrawing my account?",
+            "Can I withdraw before closing my account?",
+        ),
+        (
+            "Should I read when writing?",
+            "Should I write when reading?",
+        ),
+        ("Should I learn by teaching?", "Should I teach by learning?"),
+    ]);
+}
+
+#[test]
+fn who_does_something_is_not_to_whom_it_is_done() {
+    separate(&[
+        (
+            "How do I stop my cat scratching?",
+            "How do I stop scratching my cat?",
+        ),
+        (
+            "How do I stop my ex calling?",
+            "How do I stop calling my ex?",
+        ),
+        (
+            "How do I stop the app updating?",
+            "How do I stop updating the app?",
+        ),
+        ("How do I stop dogs eating?", "How do I stop eating dogs?"),
+        (
+            "How do I keep email sending?",
+            "How do I keep sending email?",
+        ),
+    ]);
+    join(&[
+        (
+            "How long does it take to withdraw ETH?",
+            "How long does ETH withdrawal take?",
+        ),
+        (
+            "How long does it take to stream videos?",
+            "How long does videos streaming take?",
+        ),
+    ]);
+}
