@@ -16,7 +16,7 @@
 //!
 //! 1. `scan` cuts a text into tokens. `letters` knows capitals that count, `signs` punctuation that
 //!    is asked about, `number` the forms of a number.
-//! 2. `contrast` notes short words that exclude each other, such as "this" and "that".
+//! 2. `mention` marks words that a text is about. `contrast` notes short words that exclude each other, such as "this" and "that".
 //! 3. `rewrite` brings wordings of one question to the same words: phrases, numbers, whole clauses.
 //! 4. `frame` reads the kind of the question, modal verbs, tense and persons, and takes their words out.
 //! 5. `atoms` reads each word that is left: its key, class, role and form. `stems` and `tables` find the
@@ -39,6 +39,7 @@ mod compare;
 mod contrast;
 mod frame;
 mod letters;
+mod mention;
 mod mismatch;
 mod number;
 mod order;
@@ -86,6 +87,7 @@ impl Signature {
             letters::spelled(text, &mut tokens);
             return Self::verbatim(&tokens);
         }
+        mention::mark(&mut tokens);
         let contrasts = Contrasts::of(&tokens);
         let tokens = rewrite::rewritten(tokens);
         let (mut frame, tokens) = frame::read(tokens);

@@ -68,6 +68,8 @@ pub(super) struct Tables {
     pub(super) deeds: HashSet<String>,
     /// Verbs before somebody who does something: "stop dogs barking" is not "stop barking at dogs".
     pub(super) hinder: HashSet<String>,
+    /// Programs of which the next word is a command: "docker run".
+    pub(super) commanders: HashSet<String>,
     /// What names or measures a thing: "the formula of salt" is "the formula for salt".
     pub(super) labels: HashSet<String>,
     /// Papers and keys that are needed, and need nothing themselves.

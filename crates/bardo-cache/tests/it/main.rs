@@ -21,6 +21,7 @@ mod guard_heads;
 mod guard_inflection;
 mod guard_location;
 mod guard_means;
+mod guard_mention;
 mod guard_near_misses;
 mod guard_need;
 mod guard_order;

@@ -1,5 +1,7 @@
 //! Words that are synonyms elsewhere, and are not where the word itself is meant.
 
+use std::collections::HashSet;
+
 use crate::guard::Signature;
 use crate::guard::atoms::{Atom, Relation};
 use crate::guard::mismatch::Mismatch;
@@ -32,10 +34,19 @@ pub(super) fn difference(
     None
 }
 
-/// Whether a word is a name before another one: "exit" in "the exit command".
+/// Whether a word is the name of a command: "exit" in "the exit command", and "run" in "docker run".
 fn names(atoms: &[Atom], at: usize) -> bool {
-    let next = atoms.get(at + 1);
-    atoms[at].modifier && next.is_some_and(|next| TABLES.named.contains(&next.key))
+    let beside = |place: usize, list: &HashSet<String>| {
+        let other = atoms.get(place);
+        other.is_some_and(|other| list.contains(&other.key) && other.chunk == atoms[at].chunk)
+    };
+    let before = at.checked_sub(1);
+    let commanded = before.is_some_and(|before| beside(before, &TABLES.commanders));
+    if atoms[at].modifier {
+        beside(at + 1, &TABLES.named)
+    } else {
+        commanded
+    }
 }
 
 /// Whether something is taken from a place where it is only shown: "a photo from an album".

@@ -87,6 +87,7 @@ impl Tables {
         tables.games = tables.keys("games");
         tables.deeds = tables.keys("deeds");
         tables.hinder = tables.keys("hinder");
+        tables.commanders = tables.keys("commanders");
         tables.labels = tables.keys("labels");
         tables.depictions = tables.keys("depictions");
         tables.predicates = tables.keys("predicates");

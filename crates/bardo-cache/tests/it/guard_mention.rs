@@ -1,0 +1,59 @@
+//! Words that are meant as words, without quotes.
+
+use crate::guard_pairs::{join, separate};
+
+#[test]
+fn a_word_that_a_text_is_about_is_compared_as_written() {
+    separate(&[
+        ("When do I use its?", "When do I use it's?"),
+        ("When do I use who?", "When do I use whom?"),
+        ("When should you use there?", "When should you use their?"),
+        ("When do I use this?", "When do I use these?"),
+        ("When do I use can?", "When do I use may?"),
+        ("When to use lay?", "When to use laid?"),
+        ("How do I use was?", "How do I use were?"),
+        ("What does affect mean?", "What does effect mean?"),
+        ("Use its in a sentence.", "Use it's in a sentence."),
+        ("Use affect in a sentence.", "Use effect in a sentence."),
+        (
+            "How do you say child in Dutch?",
+            "How do you say children in Dutch?",
+        ),
+        (
+            "How do you say a in Spanish?",
+            "How do you say the in Spanish?",
+        ),
+        (
+            "How do you say cat in Dutch?",
+            "How do you say cats in Dutch?",
+        ),
+        ("How do I use Swift?", "How do I use swift?"),
+        ("How do you spell its?", "How do you spell it's?"),
+        ("How is led pronounced?", "How is lead pronounced?"),
+        ("How do you pronounce a?", "How do you pronounce the?"),
+    ]);
+    join(&[
+        ("How do I use who?", "How can I use who?"),
+        (
+            "How do you say child in Dutch?",
+            "How do I say child in Dutch?",
+        ),
+        ("How do I use Redis?", "How can I use Redis?"),
+        ("What does APR mean?", "What is the meaning of APR?"),
+    ]);
+}
+
+#[test]
+fn a_command_is_a_name() {
+    separate(&[
+        (
+            "How do I use find on Linux?",
+            "How do I use locate on Linux?",
+        ),
+        (
+            "How do I install find on Linux?",
+            "How do I install locate on Linux?",
+        ),
+        ("What does docker run do?", "What does docker execute do?"),
+    ]);
+}
