@@ -417,3 +417,39 @@ fn words_that_look_empty_say_something() {
 fn the_narrow_places_still_join() {
     join(&pairs(SAME));
 }
+
+/// Nouns that are one thing in one place, and two in another.
+const NOUNS_OF_TWO_SENSES: &str = "
+Is a dentist a doctor? | Is a dentist a physician?
+Is Angela Merkel a doctor? | Is Angela Merkel a physician?
+Can a doctor teach at a university? | Can a physician teach at a university?
+Is a Mac a PC? | Is a Mac a computer?
+Does iTunes work on any PC? | Does iTunes work on any computer?
+What is a motion picture? | What is a motion photo?
+How do I draw a picture? | How do I draw a photo?
+How long does it take to draw a picture? | How long does it take to draw a photo?
+How do I print a picture book? | How do I print a photo book?
+How do I write a picture book? | How do I write a photo book?
+What is a buy order? | What is a purchase order?
+How do I cancel a buy order? | How do I cancel a purchase order?
+How do I remove a device from iCloud? | How do I erase a device from iCloud?
+";
+
+#[test]
+fn nouns_of_two_senses_are_synonyms_beside_certain_words_only() {
+    separate(&pairs(NOUNS_OF_TWO_SENSES));
+    join(&[
+        (
+            "Which doctor can prescribe medicine?",
+            "Which physician can prescribe medicine?",
+        ),
+        ("Why is my computer slow?", "Why is my PC slow?"),
+        ("How do I upload a photo?", "How do I upload a picture?"),
+        (
+            "How do I take a photo at night?",
+            "How do I take a picture at night?",
+        ),
+        ("Where can I buy shoes?", "Where can I purchase shoes?"),
+        ("How do I erase a file?", "How do I delete a file?"),
+    ]);
+}
