@@ -52,7 +52,7 @@ pub(super) fn read(core: &str, found: &mut Vec<Token>) {
         return;
     }
     let sign = if negative { "-" } else { "" };
-    let tail = match capital_unit(tail) {
+    let tail = match capital_unit(tail).or_else(|| large_unit(tail)) {
         Some(unit) => unit.to_owned(),
         // "128M" are millions, and "128m" are meters, or thousandths.
         None if tail
@@ -180,6 +180,16 @@ pub(super) fn capital_unit(word: &str) -> Option<&'static str> {
         "mV" => "millivolt",
         "MV" => "megavolt",
         "mHz" => "millihertz",
+        _ => return None,
+    })
+}
+
+/// Units behind a number that are others in small letters: "5 ML" of water, and "5 ml".
+pub(super) fn large_unit(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "ML" => "megaliter",
+        "Mg" => "megagram",
+        "Mm" => "megameter",
         _ => return None,
     })
 }

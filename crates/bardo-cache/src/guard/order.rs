@@ -267,6 +267,12 @@ pub(super) fn relations_agree(a: &Atom, b: &Atom) -> bool {
     if (a.role, b.role) == (In, In) {
         return hosted || place(a.preposition) == place(b.preposition);
     }
+    // "Into the truck" is inside it, and "onto the truck" on top.
+    let within = |atom: &Atom| atom.preposition == "into";
+    let upon = |atom: &Atom| matches!(atom.preposition, "onto" | "upon");
+    if within(a) && upon(b) || upon(a) && within(b) {
+        return false;
+    }
     if (a.role, b.role) == (With, With) {
         return a.preposition == b.preposition || are_means(a.preposition, b.preposition);
     }

@@ -274,6 +274,10 @@ fn parts(core: &str, case: LetterCase, found: &mut Vec<Token>) {
     let counted = found
         .last()
         .is_some_and(|last| last.kind == TokenKind::Number);
+    if let Some(unit) = number::large_unit(core).filter(|_| counted) {
+        found.push(Token::word(unit));
+        return;
+    }
     if counted
         && core.len() == 1
         && core != "A"

@@ -207,6 +207,9 @@ fn a_version_keeps_its_zero_and_a_scale_its_capital() {
             "What does memory: 128m mean in a pod spec?",
             "What does memory: 128M mean in a pod spec?",
         ),
+        ("How much is 5 ml?", "How much is 5 ML?"),
+        ("How much is 5ml of water?", "How much is 5ML of water?"),
+        ("How long is 3 mm?", "How long is 3 Mm?"),
     ]);
     join(&[
         ("Is 1.50 ETH enough for gas?", "Is 1.5 ETH enough for gas?"),

@@ -52,6 +52,31 @@ fn about_in_on_and_no_preposition_are_four_relations() {
 }
 
 #[test]
+fn into_is_not_onto_and_from_where_is_not_where_to() {
+    separate(&[
+        (
+            "How do I climb into the truck?",
+            "How do I climb onto the truck?",
+        ),
+        ("Does f map A into B?", "Does f map A onto B?"),
+        (
+            "How do I pour wax into a jar?",
+            "How do I pour wax onto a jar?",
+        ),
+        (
+            "Where from does the ferry go?",
+            "Where to does the ferry go?",
+        ),
+        ("Where from can I take a bus?", "Where to can I take a bus?"),
+        ("Where does the ferry go?", "Where from does the ferry go?"),
+    ]);
+    join(&[(
+        "How do I convert a PDF into a picture?",
+        "How do I convert a PDF to a picture?",
+    )]);
+}
+
+#[test]
 fn what_a_picture_shows_is_not_where_it_is_or_for_whom() {
     separate(&[
         (

@@ -2,6 +2,7 @@
 
 use super::word::{is_certain, is_past, is_subject, names};
 use super::{Atom, Relation, place};
+use crate::guard::frame::is_auxiliary;
 use crate::guard::rewrite::is_particle_verb;
 use crate::guard::scan::{Token, TokenKind};
 use crate::guard::tables::TABLES;
@@ -120,7 +121,9 @@ impl Builder {
         } else if TABLES.determiners.contains(word) {
             self.determiner(word);
         } else if TABLES.stop.contains(word) || word.starts_with('@') {
-            if word.starts_with('@') {
+            // "Where to does the ferry go" names the end of the way, and "where from" its start.
+            let aimed = self.placed && self.atoms.is_empty() && is_auxiliary(word);
+            if word.starts_with('@') || aimed {
                 self.dangling();
             }
             self.bounded();
