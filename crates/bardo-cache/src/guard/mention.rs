@@ -20,36 +20,71 @@ pub(super) fn mark(tokens: &mut [Token]) {
         return;
     };
     for token in &mut tokens[from..to] {
-        if token.kind == TokenKind::Word && is_marked(&token.text, reading) {
+        let joint = token.text == "and" && to - from > 1;
+        if token.kind == TokenKind::Word && !joint && is_marked(&token.text, reading) {
             // "It's" is no contraction here.
             token.text = format!("{}^", token.text.replace('\'', "^"));
         }
     }
 }
 
+/// The words that a text is about: the first, the one behind the last, and what they are.
+type Mention = (usize, usize, Reading);
+
 /// The words that a text is about.
-fn mentioned(tokens: &[Token]) -> Option<(usize, usize, Reading)> {
-    let word = |at: usize, words: &[&str]| is_word(tokens, at, words);
+fn mentioned(tokens: &[Token]) -> Option<Mention> {
     let end = clause_end(tokens);
-    if word(0, &["what"]) && word(1, &["do", "does", "did"]) {
-        return (end == 4 && word(3, &["mean"])).then_some((2, 3, Reading::Named));
+    asked_of(tokens, end).or_else(|| done_with(tokens, end))
+}
+
+/// A word of which something is asked: "what does who mean", "how is who used", "is whom a word".
+fn asked_of(tokens: &[Token], end: usize) -> Option<Mention> {
+    let word = |at: usize, words: &[&str]| is_word(tokens, at, words);
+    let last = end.checked_sub(1)?;
+    if word(0, &["what"]) && word(1, &["do", "does"]) && word(last, &["mean"]) && end == 4 {
+        return Some((2, last, Reading::Named));
     }
-    if word(0, &["how"]) && word(1, &["is", "are"]) {
-        let last = end.checked_sub(1).filter(|last| *last > 2)?;
+    if word(0, &["how"]) && word(1, &["is", "are"]) && last > 2 {
         let spelled = word(last, &["spelled", "spelt", "pronounced", "written"]);
-        return spelled.then_some((2, last, Reading::Written));
+        let used = word(last, &["used"]) && end == 4;
+        let reading = if spelled {
+            Reading::Written
+        } else {
+            Reading::Named
+        };
+        return (spelled || used).then_some((2, last, reading));
     }
+    if word(0, &["is"]) && word(2, &["a"]) && word(3, &["word"]) {
+        return Some((1, 2, Reading::Written));
+    }
+    let pair = last.checked_sub(3).filter(|&between| {
+        word(between, &["between"])
+            && word(between + 2, &["and"])
+            && tokens
+                .get(last)
+                .is_some_and(|second| says_nothing(&second.text))
+    })?;
+    Some((pair + 1, end, Reading::Named))
+}
+
+/// A word with which something is done: "how do you spell its", "use whom in a sentence".
+fn done_with(tokens: &[Token], end: usize) -> Option<Mention> {
+    let word = |at: usize, words: &[&str]| is_word(tokens, at, words);
     let verb = asked_verb(tokens)?;
-    let placed = (verb + 2..end).find(|&at| word(at, &["in", "on"]));
+    let placed = (verb + 2..end).find(|&at| word(at, &["in", "on", "to", "into"]));
     let to = placed.unwrap_or(end);
     let alone = to == verb + 2;
-    let sentence = alone && word(to + 1, &["a"]) && word(to + 2, &["sentence"]);
-    let says = word(verb, &["say", "spell", "pronounce"]) && to > verb + 1;
-    // "How do I say no to my boss" is about no word.
-    if sentence || says && (placed.is_some() || to <= verb + 3) {
+    let sentence = word(to + 1, &["a"]) && word(to + 2, &["sentence"]);
+    let translated = word(verb, &["translate"]) && placed.is_some();
+    if alone && (sentence || translated) {
         return Some((verb + 1, to, Reading::Written));
     }
-    let uses = alone && word(verb, &["use", "install"]);
+    // "How do I say no to my boss" is about no word.
+    let says = word(verb, &["say", "spell", "pronounce"]) && to > verb + 1;
+    if says && (word(to, &["in"]) || to <= verb + 3) {
+        return Some((verb + 1, to, Reading::Written));
+    }
+    let uses = alone && word(verb, &["use", "install", "write"]);
     uses.then_some((verb + 1, to, Reading::Named))
 }
 

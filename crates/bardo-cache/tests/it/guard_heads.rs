@@ -77,6 +77,14 @@ fn what_one_has_is_not_what_others_have_in_or_for_one() {
             "What are the rules for the king?",
         ),
         (
+            "What is the limit of the king?",
+            "What is the limit for the king?",
+        ),
+        (
+            "What changes of the tenant are there?",
+            "What changes on the tenant are there?",
+        ),
+        (
             "How large is the loan of the bank?",
             "How large is the loan for the bank?",
         ),
@@ -98,6 +106,10 @@ fn what_a_place_holds_and_what_a_label_stands_for_are_of_it() {
         (
             "What is the population of France?",
             "What is the population in France?",
+        ),
+        (
+            "How many floors does the Burj Khalifa have?",
+            "How many floors are in the Burj Khalifa?",
         ),
         (
             "What is the capital of France?",

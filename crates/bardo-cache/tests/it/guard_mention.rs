@@ -29,6 +29,14 @@ fn a_word_that_a_text_is_about_is_compared_as_written() {
         ),
         ("How do I use Swift?", "How do I use swift?"),
         ("How do you spell its?", "How do you spell it's?"),
+        ("How is who used?", "How is whom used?"),
+        ("Is its a word?", "Is it's a word?"),
+        ("How do I write its?", "How do I write it's?"),
+        ("Translate child to Dutch", "Translate children to Dutch"),
+        (
+            "What is the difference between who and whom?",
+            "What is the difference between that and which?",
+        ),
         ("How is led pronounced?", "How is lead pronounced?"),
         ("How do you pronounce a?", "How do you pronounce the?"),
     ]);
@@ -53,6 +61,10 @@ fn a_command_is_a_name() {
         (
             "How do I install find on Linux?",
             "How do I install locate on Linux?",
+        ),
+        (
+            "What does the run button do?",
+            "What does the execute button do?",
         ),
         ("What does docker run do?", "What does docker execute do?"),
     ]);

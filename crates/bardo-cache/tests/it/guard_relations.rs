@@ -60,6 +60,10 @@ fn into_is_not_onto_and_from_where_is_not_where_to() {
         ),
         ("Does f map A into B?", "Does f map A onto B?"),
         (
+            "Which box did he climb into?",
+            "Which box did he climb onto?",
+        ),
+        (
             "How do I pour wax into a jar?",
             "How do I pour wax onto a jar?",
         ),

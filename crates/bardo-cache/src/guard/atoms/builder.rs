@@ -309,6 +309,7 @@ impl Builder {
             let preposition = std::mem::take(&mut self.preposition);
             let key = match role {
                 Relation::In => place(preposition),
+                Relation::To if preposition == "onto" => preposition,
                 role => role.name(),
             };
             self.push(key.to_owned(), preposition, "word", Voice::default());

@@ -53,7 +53,8 @@ fn aims_elsewhere(one: (&[Atom], usize), other: (&[Atom], usize)) -> bool {
     }
     match b.role {
         Relation::In => {
-            let inert = TABLES.inert.contains(&a.key) || is_done(one);
+            let file = matches!(a.class, "file" | "code");
+            let inert = file || TABLES.inert.contains(&a.key) || is_done(one);
             !inert && !TABLES.contained.contains(&noun.key)
         }
         Relation::For => {
