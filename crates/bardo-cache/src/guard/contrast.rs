@@ -5,6 +5,7 @@ mod question;
 use super::mismatch::Mismatch;
 use super::scan::{Token, TokenKind};
 use super::tables::TABLES;
+use super::tense;
 
 /// What one text says where another one says its opposite.
 const EXCLUDED: &[(&str, &str)] = &[
@@ -31,6 +32,8 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("others should", "others do"),
     ("others would", "others do"),
     ("should have", "have"),
+    // "How long had they been married" is over, and "how long have they been married" is not.
+    ("has done", "had done"),
     ("its meaning", "the thing itself"),
     ("takes to do", "does"),
     ("lasts", "is long"),
@@ -109,6 +112,8 @@ fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
         "last" | "next" | "past" if measures(tokens, at) => period(tokens, at),
         "number" if at > 0 && tokens[at - 1].is_word("a") => "a number",
         "number" if at > 0 && tokens[at - 1].is_word("the") => "the number",
+        "has" | "have" if tense::is_perfect(tokens, at) => "has done",
+        "had" if tense::is_perfect(tokens, at) => "had done",
         "able" => "able",
         "possible" => "possible",
         "can" => "can",

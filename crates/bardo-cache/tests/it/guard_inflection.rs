@@ -189,3 +189,22 @@ fn an_ending_makes_no_other_word() {
         ),
     ]);
 }
+
+#[test]
+fn what_had_happened_by_then_is_not_what_has_happened_by_now() {
+    separate(&[
+        (
+            "How long have they been married?",
+            "How long had they been married?",
+        ),
+        ("What has the court decided?", "What had the court decided?"),
+        (
+            "Which cases that began before 2015 are open?",
+            "Which cases that begin before 2015 are open?",
+        ),
+    ]);
+    join(&[(
+        "How long have you been married?",
+        "For how long have you been married?",
+    )]);
+}

@@ -1,6 +1,6 @@
 //! Reads one token after the other, and what stands around it, into atoms.
 
-use super::word::{is_certain, is_past, is_subject, names};
+use super::word::{is_certain, is_past, is_relative, is_subject, names};
 use super::{Atom, Relation, place};
 use crate::guard::frame::is_auxiliary;
 use crate::guard::rewrite::is_particle_verb;
@@ -67,7 +67,7 @@ pub(super) struct Builder {
 impl Builder {
     pub(super) fn token(&mut self, tokens: &[Token], at: usize) {
         let token = &tokens[at];
-        self.finite = at > 0 && is_subject(&tokens[at - 1]);
+        self.finite = at > 0 && (is_subject(&tokens[at - 1]) || is_relative(tokens, at - 1));
         self.named = at > 0 && names(&tokens[at - 1]);
         self.third = at > 0 && matches!(tokens[at - 1].text.as_str(), "it" | "he" | "she");
         self.since_be = self

@@ -1,6 +1,7 @@
 //! What a word is where it stands: a main verb, a plural, a word without content.
 
 use super::builder::Builder;
+use crate::guard::frame::is_auxiliary;
 use crate::guard::scan::{Token, TokenKind};
 use crate::guard::stems;
 use crate::guard::tables::TABLES;
@@ -137,6 +138,13 @@ pub(super) fn is_subject(token: &Token) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether "that" stands behind a noun: "cases that began".
+pub(super) fn is_relative(tokens: &[Token], at: usize) -> bool {
+    let noun = at.checked_sub(1).map(|before| &tokens[before]);
+    let noun = noun.filter(|noun| noun.kind == TokenKind::Word && is_subject(noun));
+    tokens[at].is_word("that") && noun.is_some_and(|noun| !is_auxiliary(&noun.text))
 }
 
 /// Whether a word is written in a form of the past.
