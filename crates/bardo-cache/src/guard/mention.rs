@@ -44,15 +44,24 @@ fn asked_of(tokens: &[Token], end: usize) -> Option<Mention> {
     if word(0, &["what"]) && word(1, &["do", "does"]) && word(last, &["mean"]) && end == 4 {
         return Some((2, last, Reading::Named));
     }
-    if word(0, &["how"]) && word(1, &["is", "are"]) && last > 2 {
+    // "What is children in Dutch", but not "what is included in it".
+    let plural = |token: &Token| {
+        let text = token.text.as_str();
+        TABLES.forms.contains_key(text) && !TABLES.pasts.contains(text)
+    };
+    if word(0, &["what"]) && word(1, &["is"]) && word(3, &["in"]) && end == 5 {
+        return plural(&tokens[2]).then_some((2, 3, Reading::Named));
+    }
+    if word(0, &["how", "when"]) && word(1, &["is", "are", "should", "can"]) && last > 2 {
+        let to = last - usize::from(word(last - 1, &["be"]));
         let spelled = word(last, &["spelled", "spelt", "pronounced", "written"]);
-        let used = word(last, &["used"]) && end == 4;
+        let used = word(last, &["used"]) && to == 3;
         let reading = if spelled {
             Reading::Written
         } else {
             Reading::Named
         };
-        return (spelled || used).then_some((2, last, reading));
+        return (spelled || used).then_some((2, to, reading));
     }
     if word(0, &["is"]) && word(2, &["a"]) && word(3, &["word"]) {
         return Some((1, 2, Reading::Written));
@@ -71,7 +80,7 @@ fn asked_of(tokens: &[Token], end: usize) -> Option<Mention> {
 fn done_with(tokens: &[Token], end: usize) -> Option<Mention> {
     let word = |at: usize, words: &[&str]| is_word(tokens, at, words);
     let verb = asked_verb(tokens)?;
-    let placed = (verb + 2..end).find(|&at| word(at, &["in", "on", "to", "into"]));
+    let placed = (verb + 2..end).find(|&at| word(at, &["in", "on", "to", "into", "here"]));
     let to = placed.unwrap_or(end);
     let alone = to == verb + 2;
     let sentence = word(to + 1, &["a"]) && word(to + 2, &["sentence"]);
@@ -88,17 +97,20 @@ fn done_with(tokens: &[Token], end: usize) -> Option<Mention> {
     uses.then_some((verb + 1, to, Reading::Named))
 }
 
-/// The verb behind "how do I" or "when to", or at the start.
+/// The verb behind "how do I", "when to" or "please", or at the start.
 fn asked_verb(tokens: &[Token]) -> Option<usize> {
     let word = |at: usize, words: &[&str]| is_word(tokens, at, words);
-    if !word(0, &["how", "when", "where"]) {
-        return Some(0);
+    let asks = |at: usize| {
+        let modal = word(at, &["do", "should", "can", "could", "would", "must"]);
+        modal && word(at + 1, &["i", "you", "we", "one", "people"])
+    };
+    match (word(0, &["how", "when", "where"]), word(1, &["to"])) {
+        (true, true) => Some(2),
+        (true, false) if word(1, &["is"]) && word(2, &["it"]) => word(4, &["to"]).then_some(5),
+        (true, false) => asks(1).then_some(3),
+        _ if asks(0) => Some(2),
+        _ => Some(usize::from(word(0, &["please"]))),
     }
-    if word(1, &["to"]) {
-        return Some(2);
-    }
-    let asks = word(1, &["do", "should", "can", "could", "would", "must"]);
-    (asks && word(2, &["i", "you", "we", "one", "people"])).then_some(3)
 }
 
 /// Whether a word has another form or meaning elsewhere.
@@ -108,6 +120,8 @@ fn is_marked(word: &str, reading: Reading) -> bool {
     let key = TABLES.canonical(word);
     let formed = match reading {
         Reading::Written => inflected,
+        // "Can I use it on my phone" is about a thing.
+        Reading::Named if matches!(word, "it" | "them") => return false,
         Reading::Named => false,
     };
     // "What does staking mean" asks what is done, and "swift" may be a language or a bird.

@@ -30,6 +30,18 @@ fn a_word_that_a_text_is_about_is_compared_as_written() {
         ("How do I use Swift?", "How do I use swift?"),
         ("How do you spell its?", "How do you spell it's?"),
         ("How is who used?", "How is whom used?"),
+        ("When should who be used?", "When should whom be used?"),
+        ("Should I use who here?", "Should I use whom here?"),
+        (
+            "When is it correct to use its?",
+            "When is it correct to use it's?",
+        ),
+        (
+            "Please use its in a sentence.",
+            "Please use it's in a sentence.",
+        ),
+        ("Can you spell its?", "Can you spell it's?"),
+        ("What is child in Dutch?", "What is children in Dutch?"),
         ("Is its a word?", "Is it's a word?"),
         ("How do I write its?", "How do I write it's?"),
         ("Translate child to Dutch", "Translate children to Dutch"),
