@@ -2,7 +2,7 @@
 //! are written, whatever they say elsewhere.
 
 use super::frame::is_auxiliary;
-use super::scan::{Token, TokenKind};
+use super::scan::{Token, TokenKind, is_word};
 use super::tables::TABLES;
 
 /// What makes a word a mention.
@@ -154,9 +154,4 @@ fn says_nothing(word: &str) -> bool {
 fn clause_end(tokens: &[Token]) -> usize {
     let ends = |token: &Token| token.kind == TokenKind::Break;
     tokens.iter().position(ends).unwrap_or(tokens.len())
-}
-
-fn is_word(tokens: &[Token], at: usize, words: &[&str]) -> bool {
-    let token = tokens.get(at);
-    token.is_some_and(|token| token.kind == TokenKind::Word && words.contains(&&*token.text))
 }

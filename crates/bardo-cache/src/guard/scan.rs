@@ -52,6 +52,12 @@ impl Token {
     }
 }
 
+/// Whether the token at a place is one of some words.
+pub(super) fn is_word(tokens: &[Token], at: usize, words: &[&str]) -> bool {
+    let token = tokens.get(at);
+    token.is_some_and(|token| token.kind == TokenKind::Word && words.contains(&&*token.text))
+}
+
 /// The tokens of a text, in order.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::new();

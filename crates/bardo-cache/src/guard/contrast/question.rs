@@ -2,7 +2,7 @@
 //! store it" and "how do banks store it".
 
 use crate::guard::frame::is_auxiliary;
-use crate::guard::scan::{Token, TokenKind};
+use crate::guard::scan::{Token, TokenKind, is_word};
 use crate::guard::tables::TABLES;
 
 /// The side of a contrast on which the question word or the conjunction at a place is.
@@ -185,10 +185,4 @@ fn determines(tokens: &[Token], at: usize) -> bool {
     tokens.get(at).is_some_and(|token| {
         TABLES.determiners.contains(token.text.as_str()) && !is_auxiliary(&token.text)
     })
-}
-
-/// Whether the token at a place is one of some words.
-fn is_word(tokens: &[Token], at: usize, words: &[&str]) -> bool {
-    let token = tokens.get(at);
-    token.is_some_and(|token| token.kind == TokenKind::Word && words.contains(&&*token.text))
 }
