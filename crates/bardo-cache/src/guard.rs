@@ -16,7 +16,8 @@
 //!
 //! 1. `scan` cuts a text into tokens. `letters` knows capitals that count, `signs` punctuation that
 //!    is asked about, `number` the forms of a number.
-//! 2. `mention` marks words that a text is about. `contrast` notes short words that exclude each other, such as "this" and "that".
+//! 2. `mention` marks words that a text is about. `contrast` notes short words that exclude each other,
+//!    such as "this" and "that".
 //! 3. `rewrite` brings wordings of one question to the same words: phrases, numbers, whole clauses.
 //! 4. `frame` reads the kind of the question, modal verbs, tense and persons, and takes their words out.
 //! 5. `atoms` reads each word that is left: its key, class, role and form. `stems` and `tables` find the

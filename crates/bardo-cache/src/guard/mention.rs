@@ -7,7 +7,7 @@ use super::tables::TABLES;
 
 /// What makes a word a mention.
 #[derive(Clone, Copy)]
-enum Reading {
+enum MentionKind {
     /// The word itself: its spelling and its form count.
     Written,
     /// The word or the thing: "when do I use Redis". The form counts where it is irregular.
@@ -16,12 +16,12 @@ enum Reading {
 
 /// Marks the words that are meant as words. A marked word is in no list, and equals only itself.
 pub(super) fn mark(tokens: &mut [Token]) {
-    let Some((from, to, reading)) = mentioned(tokens) else {
+    let Some((from, to, kind)) = mentioned(tokens) else {
         return;
     };
     for token in &mut tokens[from..to] {
         let joint = token.text == "and" && to - from > 1;
-        if token.kind == TokenKind::Word && !joint && is_marked(&token.text, reading) {
+        if token.kind == TokenKind::Word && !joint && is_marked(&token.text, kind) {
             // "It's" is no contraction here.
             token.text = format!("{}^", token.text.replace('\'', "^"));
         }
@@ -29,7 +29,7 @@ pub(super) fn mark(tokens: &mut [Token]) {
 }
 
 /// The words that a text is about: the first, the one behind the last, and what they are.
-type Mention = (usize, usize, Reading);
+type Mention = (usize, usize, MentionKind);
 
 /// The words that a text is about.
 fn mentioned(tokens: &[Token]) -> Option<Mention> {
@@ -42,7 +42,7 @@ fn asked_of(tokens: &[Token], end: usize) -> Option<Mention> {
     let word = |at: usize, words: &[&str]| is_word(tokens, at, words);
     let last = end.checked_sub(1)?;
     if word(0, &["what"]) && word(1, &["do", "does"]) && word(last, &["mean"]) && end == 4 {
-        return Some((2, last, Reading::Named));
+        return Some((2, last, MentionKind::Named));
     }
     // "What is children in Dutch", but not "what is included in it".
     let plural = |token: &Token| {
@@ -50,21 +50,21 @@ fn asked_of(tokens: &[Token], end: usize) -> Option<Mention> {
         TABLES.forms.contains_key(text) && !TABLES.pasts.contains(text)
     };
     if word(0, &["what"]) && word(1, &["is"]) && word(3, &["in"]) && end == 5 {
-        return plural(&tokens[2]).then_some((2, 3, Reading::Named));
+        return plural(&tokens[2]).then_some((2, 3, MentionKind::Named));
     }
     if word(0, &["how", "when"]) && word(1, &["is", "are", "should", "can"]) && last > 2 {
         let to = last - usize::from(word(last - 1, &["be"]));
         let spelled = word(last, &["spelled", "spelt", "pronounced", "written"]);
         let used = word(last, &["used"]) && to == 3;
-        let reading = if spelled {
-            Reading::Written
+        let kind = if spelled {
+            MentionKind::Written
         } else {
-            Reading::Named
+            MentionKind::Named
         };
-        return (spelled || used).then_some((2, to, reading));
+        return (spelled || used).then_some((2, to, kind));
     }
     if word(0, &["is"]) && word(2, &["a"]) && word(3, &["word"]) {
-        return Some((1, 2, Reading::Written));
+        return Some((1, 2, MentionKind::Written));
     }
     let pair = last.checked_sub(3).filter(|&between| {
         word(between, &["between"])
@@ -73,7 +73,7 @@ fn asked_of(tokens: &[Token], end: usize) -> Option<Mention> {
                 .get(last)
                 .is_some_and(|second| says_nothing(&second.text))
     })?;
-    Some((pair + 1, end, Reading::Named))
+    Some((pair + 1, end, MentionKind::Named))
 }
 
 /// A word with which something is done: "how do you spell its", "use whom in a sentence".
@@ -86,15 +86,15 @@ fn done_with(tokens: &[Token], end: usize) -> Option<Mention> {
     let sentence = word(to + 1, &["a"]) && word(to + 2, &["sentence"]);
     let translated = word(verb, &["translate"]) && placed.is_some();
     if alone && (sentence || translated) {
-        return Some((verb + 1, to, Reading::Written));
+        return Some((verb + 1, to, MentionKind::Written));
     }
     // "How do I say no to my boss" is about no word.
     let says = word(verb, &["say", "spell", "pronounce"]) && to > verb + 1;
     if says && (word(to, &["in"]) || to <= verb + 3) {
-        return Some((verb + 1, to, Reading::Written));
+        return Some((verb + 1, to, MentionKind::Written));
     }
     let uses = alone && word(verb, &["use", "install", "write"]);
-    uses.then_some((verb + 1, to, Reading::Named))
+    uses.then_some((verb + 1, to, MentionKind::Named))
 }
 
 /// The verb behind "how do I", "when to" or "please", or at the start.
@@ -114,18 +114,18 @@ fn asked_verb(tokens: &[Token]) -> Option<usize> {
 }
 
 /// Whether a word has another form or meaning elsewhere.
-fn is_marked(word: &str, reading: Reading) -> bool {
+fn is_marked(word: &str, kind: MentionKind) -> bool {
     let base = TABLES.base(word);
     let inflected = ["s", "ed", "ing"].iter().any(|end| word.ends_with(end)) && base != word;
     let key = TABLES.canonical(word);
-    let formed = match reading {
-        Reading::Written => inflected,
+    let formed = match kind {
+        MentionKind::Written => inflected,
         // "Can I use it on my phone" is about a thing.
-        Reading::Named if matches!(word, "it" | "them") => return false,
-        Reading::Named => false,
+        MentionKind::Named if matches!(word, "it" | "them") => return false,
+        MentionKind::Named => false,
     };
     // "What does staking mean" asks what is done, and "swift" may be a language or a bird.
-    let is_term = matches!(reading, Reading::Named) && word.ends_with("ing")
+    let is_term = matches!(kind, MentionKind::Named) && word.ends_with("ing")
         || TABLES.homographs.contains(word);
     formed || says_nothing(word) || TABLES.forms.contains_key(word) || key != base && !is_term
 }

@@ -136,9 +136,12 @@ impl fmt::Display for Mismatch {
             Self::TooLong => f.write_str("text too long to compare"),
             Self::Empty => f.write_str("no words to compare"),
             Self::Changed { class, one, other } => {
+                let (one, other) = (Unmarked(one), Unmarked(other));
                 write!(f, "{class} \"{one}\" against \"{other}\"")
             }
-            Self::OnlyInOne { class, word } => write!(f, "{class} \"{word}\" in one text only"),
+            Self::OnlyInOne { class, word } => {
+                write!(f, "{class} \"{}\" in one text only", Unmarked(word))
+            }
             Self::Order { one, other } => write!(f, "order of \"{one}\" and \"{other}\""),
             Self::Relation { word, one, other } => {
                 write!(f, "\"{word}\" after \"{one}\" against \"{other}\"")
@@ -151,6 +154,18 @@ impl fmt::Display for Mismatch {
                 write!(f, "one or several: \"{one}\" against \"{other}\"")
             }
             Self::Person { one, other } => write!(f, "person \"{one}\" against \"{other}\""),
+        }
+    }
+}
+
+/// A word without the guard's own marks: "its^" is "its", and "it^s^" is "it's".
+struct Unmarked<'a>(&'a str);
+
+impl fmt::Display for Unmarked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.strip_suffix('^') {
+            Some(word) => f.write_str(&word.replace('^', "'")),
+            None => f.write_str(self.0),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Words that are meant as words, without quotes.
 
+use bardo_cache::guard::Signature;
+
 use crate::guard_pairs::{join, separate};
 
 #[test]
@@ -80,4 +82,20 @@ fn a_command_is_a_name() {
         ),
         ("What does docker run do?", "What does docker execute do?"),
     ]);
+}
+
+#[test]
+fn the_reason_has_the_word_as_it_was_written() {
+    let reason = |one: &str, other: &str| {
+        let difference = Signature::of(one).difference(&Signature::of(other));
+        difference.expect("they differ").to_string()
+    };
+    assert_eq!(
+        reason("When do I use its?", "When do I use it's?"),
+        "word \"its\" against \"it's\""
+    );
+    assert_eq!(
+        reason("When do I use who?", "When do I use whom?"),
+        "word \"who\" against \"whom\""
+    );
 }
