@@ -36,12 +36,7 @@ fn with_another_key(sandbox: SocketAddr) -> Snapshot {
 
 #[tokio::test]
 async fn a_prefix_that_gemini_lost_is_told_and_deleted_once_for_fifty_calls_at_a_time() {
-    let day = Day::start(Some(policy()));
-    day.beats("agent", 5).await;
-    assert_eq!(day.results(1).await, ["created"]);
-    let name = day.stored().await.remove(0);
-    let path = format!("/google/v1beta/{name}");
-    day.control(Method::DELETE, &path, json!({})).await;
+    let day = Day::with_lost_prefix().await;
     let calls = (0..50).map(|_| day.call("agent", false, json!({})));
     assert_eq!(futures_join(calls.collect()).await, 50);
     // Waits for what is under way.

@@ -131,6 +131,17 @@ impl Day {
         }
     }
 
+    /// A day whose prefix Gemini stored, and then lost.
+    pub(crate) async fn with_lost_prefix() -> Self {
+        let day = Self::start(Some(policy()));
+        day.beats("agent", 5).await;
+        assert_eq!(day.results(1).await, ["created"]);
+        let name = day.stored().await.remove(0);
+        let path = format!("/google/v1beta/{name}");
+        day.control(Method::DELETE, &path, json!({})).await;
+        day
+    }
+
     pub(crate) fn forward(&self, ms: u64) {
         self.time.fetch_add(ms, Ordering::Relaxed);
     }
@@ -380,12 +391,7 @@ async fn a_stored_prefix_is_kept_for_longer_while_calls_come_and_forgotten_at_it
 
 #[tokio::test]
 async fn a_prefix_that_gemini_lost_is_answered_from_the_plain_request() {
-    let day = Day::start(Some(policy()));
-    day.beats("agent", 5).await;
-    assert_eq!(day.results(1).await, ["created"]);
-    let name = day.stored().await.remove(0);
-    let path = format!("/google/v1beta/{name}");
-    day.control(Method::DELETE, &path, json!({})).await;
+    let day = Day::with_lost_prefix().await;
     for _ in 0..2 {
         day.call("agent", false, json!({})).await;
         let body = day.last_body().await;
