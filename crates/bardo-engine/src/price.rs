@@ -1,6 +1,5 @@
 //! What a backend's model costs a request, and what is added to it for its caller.
 
-use bardo_profile::longest_mark;
 use bardo_router::Candidate;
 use bardo_types::chat::{CacheTtl, MarkPlan};
 use bardo_types::model::{Dialect, Price, Service};
@@ -79,9 +78,9 @@ pub(crate) fn write_lifetime(
         return None;
     }
     let MarkPlan { stable, turns } = cache.and_then(LegCache::known_plan).unwrap_or_default();
-    let own = call.request_body().neutral(memory);
-    let own = own.and_then(|request| longest_mark(request));
-    stable.max(turns).max(own)
+    stable
+        .max(turns)
+        .max(call.request_body().longest_mark(memory))
 }
 
 #[cfg(test)]

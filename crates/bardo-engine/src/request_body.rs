@@ -5,12 +5,14 @@ use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
 use bardo_ledger::hold::prompt_tokens_upper;
-use bardo_types::chat::{ChatRequest, Message, Role, Text};
+use bardo_profile::longest_mark;
+use bardo_types::chat::{CacheTtl, ChatRequest, Message, Role, Text};
 use bardo_types::json::RawJson;
 use bardo_types::model::Dialect;
 use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::{BadRequest, DecodedRequest};
 use bardo_wire::json::{JsonError, Member, TopLevel, scan};
+use bardo_wire::marks::{self, WrittenMarks};
 use bardo_wire::{anthropic, responses, table};
 use bytes::Bytes;
 
@@ -216,6 +218,19 @@ impl RequestBody {
         Some(&neutral.request)
     }
 
+    /// The longest lifetime of the caller's own marks for the provider's cache; `None`: there are no
+    /// marks, or the body cannot be read. Decodes the body only where its bytes do not tell.
+    pub(crate) fn longest_mark(&self, memory: &Memory) -> Option<CacheTtl> {
+        if self.known_neutral().is_none() && !self.goes_on_from_here() {
+            match marks::written(&self.body) {
+                WrittenMarks::None => return None,
+                WrittenMarks::Longest(lifetime) => return Some(lifetime),
+                WrittenMarks::Unknown => {}
+            }
+        }
+        longest_mark(self.neutral(memory)?)
+    }
+
     /// The whole request in neutral form, to be written anew.
     ///
     /// # Errors
@@ -304,4 +319,44 @@ fn texts_to_embed(dialect: Dialect, top: &TopLevel<'_>) -> Result<ChatRequest, B
         .map(|text| Message::new(Role::User, vec![Text::new(text).into()]))
         .collect();
     Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The longest mark by the bytes alone and by the decoded body, and whether the first needed that.
+    fn marks(dialect: Dialect, body: &str) -> (Option<CacheTtl>, Option<CacheTtl>, bool) {
+        let memory = Memory::default();
+        let members = scan(body.as_bytes()).unwrap().into_members();
+        let body = Bytes::from(body.to_owned());
+        let body = RequestBody::new(Task::Generate, dialect, body, members, "", &memory);
+        let by_bytes = body.longest_mark(&memory);
+        let decodes = body.known_neutral().is_some();
+        body.neutral(&memory).expect("it can be read");
+        (by_bytes, body.longest_mark(&memory), decodes)
+    }
+
+    #[test]
+    fn marks_are_found_without_decoding_and_are_those_of_the_decoded_body() {
+        let hour = r#"{"type":"ephemeral","ttl":"1h"}"#;
+        for mark in ["null", r#"{"type":"ephemeral"}"#, hour] {
+            let text = format!(r#"[{{"type":"text","text":"é \"ttl\"","cache_control":{mark}}}]"#);
+            let anthropic = format!(
+                r#"{{"model":"m","max_tokens":5,"system":{text},"messages":[{{"role":"user","content":"Hi"}}]}}"#
+            );
+            let chat =
+                format!(r#"{{"model":"m","messages":[{{"role":"user","content":{text}}}]}}"#);
+            for (dialect, body) in [(Dialect::Anthropic, anthropic), (Dialect::Chat, chat)] {
+                let (by_bytes, decoded, decodes) = marks(dialect, &body);
+                assert_eq!(by_bytes, decoded, "{body}");
+                assert_eq!(by_bytes.is_some(), mark != "null", "{body}");
+                assert!(!decodes, "{body}");
+            }
+        }
+        let escaped = r#"{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"Hi","\u0063ache_control":{"type":"ephemeral","ttl":"1h"}}]}]}"#;
+        let (by_bytes, decoded, decodes) = marks(Dialect::Chat, escaped);
+        assert_eq!((by_bytes, decoded), (Some(CacheTtl::OneHour), by_bytes));
+        assert!(decodes);
+    }
 }

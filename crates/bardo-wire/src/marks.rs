@@ -1,10 +1,12 @@
-//! Prompt-cache marks in a relayed body.
+//! Prompt-cache marks in a body that nobody decodes: how long they keep a prompt, and their scope.
 //!
 //! A mark's `scope` says with whom a cache is shared. Only Anthropic itself knows it: what stands
 //! between a caller and Claude elsewhere refuses the request for it.
 
 use std::sync::LazyLock;
 
+use bardo_types::chat::CacheTtl;
+use bardo_types::json::RawJson;
 use memchr::memmem::Finder;
 use serde_json::{Map, Value};
 
@@ -16,6 +18,54 @@ const MARKED: [&str; 4] = ["cache_control", "system", "messages", "tools"];
 const KEY: &str = "cache_control";
 
 static SCOPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"scope\""));
+/// Each member that a mark is in, as it is written.
+static KEYS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| {
+    ["\"cache_control\"", "\"prompt_cache_breakpoint\""].map(|key| Finder::new(key))
+});
+/// The beginning of a letter of ASCII as an escape: a key may be written with it.
+static ESCAPED: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u00"));
+
+/// What the bytes of a body tell of its marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrittenMarks {
+    /// There are none.
+    None,
+    /// The longest lifetime of all. What has the form of a mark counts wherever it is, e.g. in the
+    /// arguments of a tool.
+    Longest(CacheTtl),
+    /// The bytes do not tell; the decoded body does.
+    Unknown,
+}
+
+/// The marks of a body, without decoding it: for a long body a tenth of the time.
+#[must_use]
+pub fn written(body: &[u8]) -> WrittenMarks {
+    if ESCAPED.find(body).is_some() {
+        return WrittenMarks::Unknown;
+    }
+    let mut longest = None;
+    for key in KEYS.iter() {
+        for found in key.find_iter(body) {
+            let after = body[found + key.needle().len()..].trim_ascii_start();
+            // No key: a text with the same words.
+            let Some(value) = after.strip_prefix(b":") else {
+                continue;
+            };
+            let value = value.trim_ascii_start();
+            if value.starts_with(b"null") {
+                continue;
+            }
+            let mark = object_length(value).map(|length| &value[..length]);
+            let Some(mark) =
+                mark.and_then(|mark| RawJson::parse(std::str::from_utf8(mark).ok()?).ok())
+            else {
+                return WrittenMarks::Unknown;
+            };
+            longest = longest.max(Some(CacheTtl::of_mark(&mark)));
+        }
+    }
+    longest.map_or(WrittenMarks::None, WrittenMarks::Longest)
+}
 
 /// The edits that take the scope out of every mark; none where no mark has one.
 #[must_use]
@@ -117,6 +167,47 @@ mod tests {
         let top = scan(body.as_bytes()).unwrap();
         let edits = without_scope(&top);
         String::from_utf8(splice(&top, &edits)).unwrap()
+    }
+
+    #[test]
+    fn the_longest_mark_is_found_without_decoding() {
+        let (short, hour) = (CacheTtl::FiveMinutes, CacheTtl::OneHour);
+        for (body, marks) in [
+            (r#"{"system":"about cache_control"}"#, WrittenMarks::None),
+            (
+                r#"{"system":"\"cache_control\":{\"ttl\":\"1h\"}"}"#,
+                WrittenMarks::None,
+            ),
+            (
+                r#"{"tools":["cache_control",{"cache_control":null}]}"#,
+                WrittenMarks::None,
+            ),
+            (
+                r#"{"cache_control" : {"type":"ephemeral"},"metadata":{"ttl":"1h"}}"#,
+                WrittenMarks::Longest(short),
+            ),
+            (
+                r#"{"tools":[{"cache_control":{"type":"ephemeral"}}],"system":[{"cache_control":{"type":"ephemeral","ttl":"1h"}}],
+                "messages":[{"content":[{"cache_control":{"type":"ephemeral","ttl":"5m"}}]}]}"#,
+                WrittenMarks::Longest(hour),
+            ),
+            (
+                r#"{"messages":[{"content":[{"prompt_cache_breakpoint":{"mode":"explicit"}}]}]}"#,
+                WrittenMarks::Longest(short),
+            ),
+            // A key may be written like this, and a member of a schema have this name.
+            (
+                r#"{"\u0063ache_control":{"type":"ephemeral","ttl":"1h"}}"#,
+                WrittenMarks::Unknown,
+            ),
+            (
+                r#"{"tools":[{"properties":{"cache_control":{"properties":{}}}}]}"#,
+                WrittenMarks::Unknown,
+            ),
+            (r#"{"cache_control":"#, WrittenMarks::Unknown),
+        ] {
+            assert_eq!(written(body.as_bytes()), marks, "{body}");
+        }
     }
 
     #[test]
