@@ -19,9 +19,8 @@ const KEY: &str = "cache_control";
 
 static SCOPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"scope\""));
 /// Each member that a mark is in, as it is written.
-static KEYS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| {
-    ["\"cache_control\"", "\"prompt_cache_breakpoint\""].map(|key| Finder::new(key))
-});
+static KEYS: LazyLock<[Finder<'static>; 2]> =
+    LazyLock::new(|| ["\"cache_control\"", "\"prompt_cache_breakpoint\""].map(Finder::new));
 /// The beginning of a letter of ASCII as an escape: a key may be written with it.
 static ESCAPED: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u00"));
 
