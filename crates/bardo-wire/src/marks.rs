@@ -36,7 +36,7 @@ pub enum WrittenMarks {
     Unknown,
 }
 
-/// The marks of a body, without decoding it: for a long body a tenth of the time.
+/// The marks of a body, without decoding it.
 #[must_use]
 pub fn written(body: &[u8]) -> WrittenMarks {
     if ESCAPED.find(body).is_some() {
