@@ -33,6 +33,7 @@ pub(crate) struct RequestBody {
     /// How well the items have to be kept that took the place of references.
     referenced: SecurityClass,
     size: OnceLock<Size>,
+    marks: OnceLock<WrittenMarks>,
     neutral: OnceLock<Result<NeutralForm, BadRequest>>,
     /// A stage changed the neutral form, so the bytes are not what is sent.
     changed: bool,
@@ -88,6 +89,7 @@ impl RequestBody {
             earlier,
             referenced: SecurityClass::default(),
             size: OnceLock::new(),
+            marks: OnceLock::new(),
             neutral: OnceLock::new(),
             changed: false,
         }
@@ -112,6 +114,7 @@ impl RequestBody {
         };
         self.members = scan(&whole).map_err(unreadable)?.into_members();
         self.body = whole.into();
+        self.marks = OnceLock::new();
         self.referenced = class.get();
         Ok(self)
     }
@@ -222,9 +225,9 @@ impl RequestBody {
     /// marks, or the body cannot be read. Decodes the body only where its bytes do not tell.
     pub(crate) fn longest_mark(&self, memory: &Memory) -> Option<CacheTtl> {
         if self.known_neutral().is_none() && !self.goes_on_from_here() {
-            match marks::written(&self.body) {
+            match self.marks.get_or_init(|| marks::written(&self.body)) {
                 WrittenMarks::None => return None,
-                WrittenMarks::Longest(lifetime) => return Some(lifetime),
+                WrittenMarks::Longest(lifetime) => return Some(*lifetime),
                 WrittenMarks::Unknown => {}
             }
         }
