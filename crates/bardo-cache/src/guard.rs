@@ -144,6 +144,10 @@ impl Signature {
         if self.verbatim || other.verbatim {
             return compare::verbatim(&self.atoms, &other.atoms);
         }
+        // "A 0 a 0": words that occur twice could be compared crosswise.
+        if self == other {
+            return None;
+        }
         compare::frames(&self.frame, &other.frame)
             .or_else(|| self.contrasts.difference(&other.contrasts))
             .or_else(|| compare::atoms(self, other))
