@@ -15,7 +15,7 @@
 //! The stages, in their order:
 //!
 //! 1. `scan` cuts a text into tokens. `letters` knows capitals that count, `signs` punctuation that
-//!    is asked about, `number` the forms of a number.
+//!    is asked about, `number` the forms of a number, `syntax` the brackets of code.
 //! 2. `mention` marks words that a text is about. `contrast` notes short words that exclude each other,
 //!    such as "this" and "that".
 //! 3. `rewrite` brings wordings of one question to the same words: phrases, numbers, whole clauses.
@@ -49,6 +49,7 @@ mod scan;
 mod settle;
 mod signs;
 mod stems;
+mod syntax;
 mod tables;
 mod tense;
 
@@ -74,6 +75,8 @@ pub struct Signature {
     complete: bool,
     /// In another language than the lists: words are equal as they are written, in their order.
     verbatim: bool,
+    /// The signs of what is code.
+    syntax: Vec<String>,
 }
 
 impl Signature {
@@ -86,7 +89,7 @@ impl Signature {
         let mut tokens = scan::tokens(text);
         if foreign(&tokens) {
             letters::spelled(text, &mut tokens);
-            return Self::verbatim(&tokens);
+            return Self::verbatim(text, &tokens);
         }
         mention::mark(&mut tokens);
         let contrasts = Contrasts::of(&tokens);
@@ -105,10 +108,11 @@ impl Signature {
             atoms,
             complete: true,
             verbatim: false,
+            syntax: syntax::signs(text),
         }
     }
 
-    fn verbatim(tokens: &[Token]) -> Self {
+    fn verbatim(text: &str, tokens: &[Token]) -> Self {
         let atoms = atoms::verbatim(tokens);
         if atoms.len() > ATOMS_MAX {
             return Self::too_long();
@@ -119,6 +123,7 @@ impl Signature {
             atoms,
             complete: true,
             verbatim: true,
+            syntax: syntax::signs(text),
         }
     }
 
@@ -140,6 +145,13 @@ impl Signature {
         }
         if self.atoms.is_empty() {
             return Some(Mismatch::Empty);
+        }
+        if self.syntax != other.syntax {
+            return Some(Mismatch::Changed {
+                class: "code",
+                one: self.syntax.join(" "),
+                other: other.syntax.join(" "),
+            });
         }
         if self.verbatim || other.verbatim {
             return compare::verbatim(&self.atoms, &other.atoms);
@@ -189,6 +201,7 @@ impl Signature {
             atoms: Vec::new(),
             complete: false,
             verbatim: false,
+            syntax: Vec::new(),
         }
     }
 }

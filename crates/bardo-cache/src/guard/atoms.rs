@@ -77,6 +77,8 @@ pub(super) struct Atom {
     pub(super) modifier: bool,
     /// Words of one phrase have one number.
     pub(super) chunk: usize,
+    /// Words of one sentence have one number.
+    pub(super) sentence: usize,
     /// Something is done to it: "is bitten" against "bites".
     pub(super) passive: bool,
     /// A participle after a form of "be", whatever its class.

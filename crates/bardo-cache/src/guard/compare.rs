@@ -143,7 +143,10 @@ pub(super) fn atoms(first: &Signature, second: &Signature) -> Option<Mismatch> {
     for &(a, b) in &pairs {
         let complement = complement((one, a), (other, b));
         let (a, b) = (&one[a], &other[b]);
-        let owned = || persons::owners((&first.frame, a), (&second.frame, b));
+        let owned = || {
+            let (one, other) = ((&first.frame, a), (&second.frame, b));
+            persons::owners(one, other).or_else(|| persons::receivers(one, other))
+        };
         let subject = first.frame.ask == Asking::YesNo && defined(a);
         let counted = first.frame.ask.is_decided() && !subject;
         let all = || articles::pointed((a, one), (b, other), first.frame.ask, subject && !placed);
@@ -228,11 +231,25 @@ fn complement(one: (&[Atom], usize), other: (&[Atom], usize)) -> Option<Mismatch
         return Some(Mismatch::Changed { class, one, other });
     }
     let gerund = |atom: &Atom| atom.shown.ends_with("ing") && !TABLES.fixed.contains(&*atom.shown);
-    (behind(one) && behind(other) && gerund(a) != gerund(b)).then(|| Mismatch::Changed {
+    let changed = gerund(a) != gerund(b);
+    let deed = changed && (describes_or_does(one, other) || describes_or_does(other, one));
+    (deed || behind(one) && behind(other) && changed).then(|| Mismatch::Changed {
         class: "form",
         one: a.shown.clone(),
         other: b.shown.clone(),
     })
+}
+
+/// Whether a word describes the next one, and is done to it in the other text: "start a hedge fund" and "start
+/// hedging a fund".
+fn describes_or_does(noun: (&[Atom], usize), verb: (&[Atom], usize)) -> bool {
+    let ((nouns, a), (verbs, b)) = (noun, verb);
+    let (Some(named), Some(object)) = (nouns.get(a + 1), verbs.get(b + 1)) else {
+        return false;
+    };
+    let describes = nouns[a].modifier && nouns[a].chunk == named.chunk;
+    let does = verbs[b].shown.ends_with("ing") && verbs[b].chunk != object.chunk;
+    describes && does && named.key == object.key
 }
 
 /// "And" in one text where the other has "or".

@@ -1,5 +1,7 @@
 //! Short words without content that exclude each other: "this" and "that", "here" and "there".
 
+mod comma;
+mod later;
 mod question;
 
 use super::mismatch::Mismatch;
@@ -34,7 +36,14 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("should have", "have"),
     // "How long had they been married" is over, and "how long have they been married" is not.
     ("has done", "had done"),
+    // "Have the agent sell it" is not "has the agent sold it".
+    ("lets do", "has done"),
     ("its meaning", "the thing itself"),
+    ("all of which", "those which"),
+    ("asks what was", "asks what is"),
+    ("asks what was", "asks what will be"),
+    // "The bull, said the bear, was wrong" and "the bull said the bear was wrong".
+    ("by the way", "reported"),
     ("takes to do", "does"),
     ("lasts", "is long"),
     ("will open", "opens"),
@@ -57,7 +66,10 @@ impl Contrasts {
         let means = words().any(|token| TABLES.base(&token.text) == "mean");
         Self {
             said: (0..tokens.len())
-                .flat_map(|at| [said(tokens, at), question::said(tokens, at)])
+                .flat_map(|at| {
+                    let (question, later) = (question::said(tokens, at), later::said(tokens, at));
+                    [said(tokens, at), question, later, comma::said(tokens, at)]
+                })
                 .flatten()
                 .collect(),
             mentions: mentions && !means,
@@ -112,6 +124,7 @@ fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
         "last" | "next" | "past" if measures(tokens, at) => period(tokens, at),
         "number" if at > 0 && tokens[at - 1].is_word("a") => "a number",
         "number" if at > 0 && tokens[at - 1].is_word("the") => "the number",
+        "have" if tense::lets_do(tokens, at) => "lets do",
         "has" | "have" if tense::is_perfect(tokens, at) => "has done",
         "had" if tense::is_perfect(tokens, at) => "had done",
         "able" => "able",

@@ -131,7 +131,7 @@ fn is_marked(word: &str, kind: MentionKind) -> bool {
 }
 
 /// Whether a word has no content of its own.
-fn says_nothing(word: &str) -> bool {
+pub(super) fn says_nothing(word: &str) -> bool {
     let asks = [
         "who", "whom", "whose", "which", "what", "when", "where", "why", "how", "there",
     ];

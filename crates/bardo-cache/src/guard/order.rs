@@ -24,6 +24,11 @@ pub(super) fn changed(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) ->
                 followed,
                 adjacent,
             };
+            let parted = |atoms: &[Atom], [one, other]: [usize; 2]| {
+                atoms[one].sentence != atoms[other].sentence
+            };
+            // "It is 9 am in Paris. What time is that in Rome?"
+            let exchanged = parted(one, [a1, a2]) && parted(other, [b1, b2]);
             let clause = |a: usize, b: usize| is_of_clause(one, a) || is_of_clause(other, b);
             let free = !clause(a1, b1) && may_move(first, second, moved(b1 - b2, follows(a1, b1)))
                 || !clause(a2, b2) && may_move(second, first, moved(a2 - a1, follows(a2, b2)))
@@ -35,7 +40,7 @@ pub(super) fn changed(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) ->
                 || listed(one, a1, a2) && listed(other, b2, b1)
                 || nominalized(one, [a1, a2], other, [b2, b1])
                 || nominalized(other, [b2, b1], one, [a1, a2]);
-            if !free {
+            if exchanged || !free {
                 return Some(Mismatch::Order {
                     one: one[a1].shown.clone(),
                     other: one[a2].shown.clone(),
@@ -107,8 +112,11 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), moved: WordMove) -> boo
         .any(|atom| atom.joined.is_some());
     // "Services that Redis depends on" are not services that depend "on Redis".
     let closed = !over.0.open && !over.1.open;
+    // "Exchanges" is a noun of its own in "the largest exchanges holders of it": a compound has "exchange".
+    let several = |atom: &Atom| atom.plural && atom.modifier;
     let compound = distance <= 3
         && closed
+        && !(several(a) || several(b))
         && settled
         && !joined
         && match (a.role, b.role) {
@@ -326,6 +334,9 @@ fn nominalized(
 ) -> bool {
     const REACH: usize = 3;
     let before = &nominal[..object];
+    // "Someone else driving my car" has another object, so someone else drives.
+    let behind = nominal.get(noun + 1);
+    let acts_on = behind.is_some_and(|next| next.role == Relation::Plain && next.definite);
     let (verbal, nominal) = (&verbal[verb..=last], &nominal[object..=noun]);
     let (verb, object, noun) = (&verbal[0], &nominal[0], &nominal[nominal.len() - 1]);
     verbal.len() <= REACH + 1
@@ -336,7 +347,7 @@ fn nominalized(
         && is_phrase(nominal)
         && object.modifier
         && !is_subject(verb, object, noun)
-        && !(noun.shown.ends_with("ing") && is_hindered(before))
+        && !(noun.shown.ends_with("ing") && (acts_on || is_hindered(before)))
         && !TABLES.actors.contains(&object.key)
 }
 

@@ -53,6 +53,7 @@ const REWRITES: &[Rewrite] = &[
     statement::announced_to_question,
     unit::written_to_digits,
     unit::version_to_v,
+    position::first_language_to_end,
     position::first_clause_to_end,
     phrase::particle_to_verb,
     // Again, for what the four above made: "turn off the light", "more than 5", "what happens if".

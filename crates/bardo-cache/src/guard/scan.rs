@@ -1,6 +1,7 @@
 //! Cuts a text into tokens: words, numbers, literal spans, breaks.
 
 use super::letters::{LetterCase, acronym, is_country, is_letter, is_ticker};
+use super::mention::says_nothing;
 use super::number;
 use super::signs::{is_inch, is_marked, sign};
 use super::tables::TABLES;
@@ -147,8 +148,7 @@ fn quoted(inner: &str, is_code: bool, found: &mut Vec<Token>) {
         if text.chars().all(char::is_lowercase) || !is_code {
             let mut word = text.to_lowercase();
             // The word itself is meant: "how do you use 'affect'" is not about an effect.
-            let is_known = TABLES.classes.contains_key(word.as_str());
-            if is_known || TABLES.canonical(&word) != TABLES.base(&word) {
+            if has_other_sense(&word) {
                 word.push('^');
             }
             found.push(Token::word(word));
@@ -157,9 +157,30 @@ fn quoted(inner: &str, is_code: bool, found: &mut Vec<Token>) {
         }
     } else if is_code {
         found.push(Token::new(TokenKind::Code, text));
+    } else if is_term(&text) {
+        let words = text.split(' ').map(str::to_lowercase);
+        found.extend(words.map(Token::word));
     } else {
         found.push(Token::new(TokenKind::Quote, text.to_lowercase()));
     }
+}
+
+/// Whether a word is equal to others elsewhere, or says nothing there.
+fn has_other_sense(word: &str) -> bool {
+    TABLES.classes.contains_key(word)
+        || TABLES.forms.contains_key(word)
+        || TABLES.canonical(word) != TABLES.base(word)
+        || says_nothing(word)
+}
+
+/// Whether words in quotes are what they are without them: "health factor".
+fn is_term(text: &str) -> bool {
+    const WORDS: usize = 3;
+    let plain = |word: &str| {
+        let letters = word.chars().all(char::is_alphabetic);
+        letters && !has_other_sense(&word.to_lowercase())
+    };
+    text.split(' ').count() <= WORDS && text.split(' ').all(plain)
 }
 
 fn chunk_end(rest: &str) -> usize {
@@ -168,6 +189,9 @@ fn chunk_end(rest: &str) -> usize {
         .find(|(_, c)| c.is_whitespace() || matches!(c, '`' | '"' | '“' | '”' | '«' | '»'))
         .map_or(rest.len(), |(at, _)| at)
 }
+
+/// The text of a break behind which another sentence begins.
+pub(super) const SENTENCE_END: &str = ".";
 
 fn push_break(found: &mut Vec<Token>) {
     if found
@@ -224,6 +248,8 @@ fn chunk(chunk: &str, case: LetterCase, found: &mut Vec<Token>) {
     }
     if body.ends_with(',') {
         found.push(Token::new(TokenKind::Break, ","));
+    } else if body.ends_with(['.', '?', '!']) {
+        found.push(Token::new(TokenKind::Break, SENTENCE_END));
     } else if core.len() < body.len() {
         push_break(found);
     }

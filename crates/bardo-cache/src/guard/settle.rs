@@ -47,11 +47,26 @@ fn ends_in(atoms: &[Atom], key: &str) -> bool {
     last.is_some_and(|last| last.key == key && last.role == Relation::Plain)
 }
 
+/// Makes "differ" of a last "different" that says what two things are.
+fn different_at_end(atoms: &mut [Atom]) -> bool {
+    let two = atoms.iter().any(|atom| atom.joined == Some("and"));
+    let last = atoms
+        .last_mut()
+        .filter(|last| two && last.key == "different");
+    last.is_some_and(|last| {
+        last.key = "differ".to_owned();
+        last.after_be = false;
+        true
+    })
+}
+
 /// Brings the kind of a question to that of another wording, by the words that it has.
 fn asked(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
     match frame.ask {
         Asking::YesNo if offers_a_choice(atoms) => frame.ask = Asking::What,
         Asking::How if has(atoms, "differ") => frame.ask = Asking::What,
+        // "How are A and B different" and "how do A and B differ".
+        Asking::How if different_at_end(atoms) => frame.ask = Asking::What,
         Asking::HowMuch if has(atoms, "price") || amount::is_of_measure(atoms) => {
             frame.ask = Asking::What;
         }
@@ -155,7 +170,9 @@ fn programs(frame: &SentenceFrame, atoms: &[Atom]) -> bool {
     let verb = atoms.first().is_some_and(|first| {
         TABLES.is_verb(&TABLES.base(&first.shown)) && first.role == Relation::Plain
     });
-    let language = |atom: &Atom| atom.class == "language" && atom.role == Relation::In;
+    let language = |atom: &Atom| {
+        atom.class == "language" && matches!(atom.role, Relation::In | Relation::With)
+    };
     verb && frame.persons.is_empty() && !frame.past && atoms.iter().any(language)
 }
 

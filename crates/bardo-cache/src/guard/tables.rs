@@ -147,6 +147,7 @@ pub(super) struct Tables {
     pub(super) given: HashSet<String>,
     /// What is added to a place and has no sum: "add a user in the group" is "add a user to the group".
     pub(super) enrolled: HashSet<String>,
+    pub(super) handed: HashSet<String>,
     /// Verbs of what goes at a thing from outside: "bark at the car" is not "bark in the car".
     pub(super) aiming: HashSet<String>,
     /// Verbs that say another thing with "of": "smell of gas" is not "smell gas".

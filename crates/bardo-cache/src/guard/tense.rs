@@ -18,9 +18,22 @@ pub(super) fn is_perfect(tokens: &[Token], at: usize) -> bool {
     if has_done(tokens, at) {
         return false;
     }
-    let words = tokens[at + 1..].iter().take(REACH);
+    at == 0 || is_completed(tokens, at)
+}
+
+/// Whether a participle stands behind "has" in its clause.
+fn is_completed(tokens: &[Token], has: usize) -> bool {
+    let words = tokens[has + 1..].iter().take(REACH);
     let mut clause = words.take_while(|token| token.kind != TokenKind::Break);
-    at == 0 || clause.any(|token| token.kind == TokenKind::Word && is_participle(&token.text))
+    clause.any(|token| token.kind == TokenKind::Word && is_participle(&token.text))
+}
+
+/// "Have the agent sell it" orders that it is done.
+pub(super) fn lets_do(tokens: &[Token], at: usize) -> bool {
+    let determined = tokens
+        .get(at + 1)
+        .is_some_and(|next| TABLES.determiners.contains(next.text.as_str()));
+    at == 0 && determined && tokens[at].is_word("have") && !is_completed(tokens, at)
 }
 
 /// "Have the roof checked" lets another one check it, and so does "I have the roof checked". "Why has the

@@ -258,3 +258,16 @@ fn what_a_statement_says_of_duty_and_persons() {
         ),
     ]);
 }
+
+#[test]
+fn an_order_is_no_question() {
+    separate(&[("Have the agent sell my ETH.", "Has the agent sold my ETH?")]);
+}
+
+#[test]
+fn what_i_do_is_not_what_i_should_do() {
+    separate(&[(
+        "Which version of Node am I running?",
+        "Which version of Node should I be running?",
+    )]);
+}

@@ -62,3 +62,22 @@ fn advice_is_not_what_is_done() {
     ]);
     join(&[("How do I store bananas?", "How should I store bananas?")]);
 }
+
+#[test]
+fn who_gets_something_is_not_for_whom_it_is_done() {
+    separate(&[
+        ("Send me 50 USDC now.", "Send 50 USDC for me now."),
+        (
+            "Has my lender sold my loan?",
+            "Has my lender sold me a loan?",
+        ),
+        (
+            "I cancelled but you refunded me",
+            "I cancelled but you refunded them",
+        ),
+        (
+            "Does my policy cover me driving someone else's car?",
+            "Does my policy cover someone else driving my car?",
+        ),
+    ]);
+}

@@ -102,3 +102,11 @@ fn the_tense_of_the_main_clause_counts_beside_another_one() {
         ),
     ]);
 }
+
+#[test]
+fn how_two_things_are_different_is_their_difference() {
+    join(&[(
+        "How are APY and APR different?",
+        "What's the difference between APR and APY?",
+    )]);
+}

@@ -129,3 +129,20 @@ fn what_a_place_holds_and_what_a_label_stands_for_are_of_it() {
         ),
     ]);
 }
+
+#[test]
+fn a_size_is_no_count() {
+    separate(&[(
+        "Split a Python list into chunks of 4",
+        "Split a Python list into 4 chunks",
+    )]);
+    join(&[("What is a budget of 50 USDC?", "What is a 50 USDC budget?")]);
+}
+
+#[test]
+fn what_describes_a_thing_is_not_done_to_it() {
+    separate(&[(
+        "How do I start a hedge fund?",
+        "How do I start hedging a fund?",
+    )]);
+}

@@ -208,3 +208,14 @@ fn what_had_happened_by_then_is_not_what_has_happened_by_now() {
         "For how long have you been married?",
     )]);
 }
+
+#[test]
+fn an_abbreviation_that_ends_in_s_is_no_plural() {
+    separate(&[
+        ("Which port does LDAP use?", "Which port does LDAPS use?"),
+        (
+            "In Excel, highlight the cells above average",
+            "In Excel, highlight the cells above an average",
+        ),
+    ]);
+}

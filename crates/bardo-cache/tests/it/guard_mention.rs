@@ -99,3 +99,35 @@ fn the_reason_has_the_word_as_it_was_written() {
         "word \"who\" against \"whom\""
     );
 }
+
+#[test]
+fn a_quoted_word_without_content_is_compared_as_written() {
+    separate(&[
+        (
+            "When do I use \"who\" instead of \"whom\"?",
+            "When do I use \"who\" instead of \"which\"?",
+        ),
+        (
+            "Is \"data\" singular or plural in formal English?",
+            "Is \"datum\" singular or plural in formal English?",
+        ),
+    ]);
+}
+
+#[test]
+fn a_quoted_term_is_the_term() {
+    join(&[
+        (
+            "What is a health factor on Aave?",
+            "On Aave, what does \"health factor\" mean?",
+        ),
+        (
+            "What is imposter syndrome?",
+            "What does \"imposter syndrome\" mean?",
+        ),
+    ]);
+    separate(&[(
+        "Who directed \"Big Fish\"?",
+        "Who directed \"Big Brother\"?",
+    )]);
+}

@@ -73,3 +73,11 @@ fn who_does_something_is_not_to_whom_it_is_done() {
         ),
     ]);
 }
+
+#[test]
+fn nouns_of_their_own_do_not_change_places() {
+    separate(&[(
+        "Are the three largest holders of the token exchanges?",
+        "Are the three largest exchanges holders of the token?",
+    )]);
+}

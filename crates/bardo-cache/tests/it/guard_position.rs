@@ -190,3 +190,17 @@ fn a_degree_stands_on_each_side_of_its_noun() {
         ),
     ]);
 }
+
+#[test]
+fn a_language_may_stand_at_the_start() {
+    join(&[
+        (
+            "Python: reverse a string",
+            "How do I reverse a string in Python?",
+        ),
+        (
+            "Load JSON from a file with Python",
+            "How do I load JSON from a file in Python?",
+        ),
+    ]);
+}

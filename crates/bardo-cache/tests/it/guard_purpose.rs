@@ -82,3 +82,11 @@ fn a_definition_says_what_something_is() {
     join(&[("What is slippage in trading?", "Define slippage in trading")]);
     separate(&[("Define variables in Rust", "What are constants in Rust?")]);
 }
+
+#[test]
+fn what_a_term_means_is_what_it_is() {
+    join(&[(
+        "What is gerrymandering?",
+        "Can you tell me what gerrymandering means?",
+    )]);
+}

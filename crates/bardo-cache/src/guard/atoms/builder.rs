@@ -4,7 +4,7 @@ use super::word::{is_certain, is_past, is_relative, is_subject, names};
 use super::{Atom, Relation, place};
 use crate::guard::frame::is_auxiliary;
 use crate::guard::rewrite::is_particle_verb;
-use crate::guard::scan::{Token, TokenKind};
+use crate::guard::scan::{SENTENCE_END, Token, TokenKind};
 use crate::guard::tables::TABLES;
 
 /// How a word stands beside a form of "be".
@@ -55,6 +55,8 @@ pub(super) struct Builder {
     pub(super) owned: bool,
     /// Content of the current phrase was read.
     pub(super) filled: bool,
+    /// Sentences that have ended.
+    pub(super) sentence: usize,
     /// Words since a form of "be".
     pub(super) since_be: Option<usize>,
     pub(super) joined: Option<&'static str>,
@@ -76,6 +78,7 @@ impl Builder {
             .filter(|words| *words <= 8);
         match token.kind {
             TokenKind::Break => {
+                self.sentence += usize::from(token.text == SENTENCE_END);
                 self.dangling();
                 self.boundary();
                 self.since_be = None;
@@ -272,6 +275,7 @@ impl Builder {
             role: self.role.unwrap_or(Relation::Plain),
             preposition: self.role.map_or("", |_| self.preposition),
             chunk: self.chunk,
+            sentence: self.sentence,
             modifier: false,
             passive: voice.passive,
             participle: voice.participle,

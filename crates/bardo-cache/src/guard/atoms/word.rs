@@ -93,7 +93,11 @@ impl Builder {
             return false;
         }
         let base = TABLES.base(word);
-        let verb = TABLES.is_verb(&base) && !self.named && (self.filled || self.third);
+        // "The three largest exchanges" are several.
+        let behind = self.atoms.last();
+        let counted = behind.is_some_and(|atom| matches!(atom.class, "number" | "superlative"));
+        let acts = !self.named && !counted && (self.filled || self.third);
+        let verb = TABLES.is_verb(&base) && acts;
         base.len() < word.len() && !verb
     }
 }

@@ -12,6 +12,7 @@ pub(super) fn differ(one: (&[Atom], usize), other: (&[Atom], usize)) -> bool {
         || aims_at(one, b)
         || of_untold(one, other)
         || acts_as(one, other)
+        || sizes(one, other)
 }
 
 /// The word before the phrase of a word.
@@ -137,6 +138,14 @@ fn acts_as(one: (&[Atom], usize), other: (&[Atom], usize)) -> bool {
     let roles = a.acts_as && !b.acts_as && b.role == Relation::Plain;
     let acts = |verb: &Atom| TABLES.is_verb(&TABLES.base(&verb.shown));
     roles && same_before(one, other).is_some_and(|verb| acts(verb) || b.determiner == "a")
+}
+
+/// "Chunks of 4" and "4 chunks": how much is in each, and how many there are.
+fn sizes(one: (&[Atom], usize), other: (&[Atom], usize)) -> bool {
+    let (a, b) = (&one.0[one.1], &other.0[other.1]);
+    let alone = a.class == "number" && a.role == Relation::Of && !a.modifier;
+    let counted = other.0.get(other.1 + 1).filter(|_| alone && b.modifier);
+    counted.is_some_and(|noun| noun.plural && head(one).is_some_and(|sized| sized.key == noun.key))
 }
 
 /// The word before two words, if it is one word in both texts.

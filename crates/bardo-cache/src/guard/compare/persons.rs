@@ -4,6 +4,7 @@ use super::said;
 use crate::guard::atoms::Atom;
 use crate::guard::frame::{Asking, SentenceFrame};
 use crate::guard::mismatch::Mismatch;
+use crate::guard::tables::TABLES;
 
 /// "My" thing in one text and any such thing in the other, where nobody acts: "is my account locked" and
 /// "is an account locked", but not "how do I lock my account" and "how do I lock an account".
@@ -28,11 +29,28 @@ pub(super) fn owners(
     };
     let bare = bare(one.1, other.1) || bare(other.1, one.1);
     let defined = bare && defines(one.0) && defines(other.0);
-    (of_it || yours || defined || any && nobody(one.0) && nobody(other.0)).then(|| {
+    // "Sold me a loan" is not "sold my loan".
+    let got = any && one.0.done_to != other.0.done_to;
+    (of_it || yours || defined || got || any && nobody(one.0) && nobody(other.0)).then(|| {
         Mismatch::Person {
             one: one.1.determiner.to_owned(),
             other: other.1.determiner.to_owned(),
         }
+    })
+}
+
+/// What is handed to me, and to somebody else on my behalf: "send me 50 USDC" and "send 50 USDC for me".
+pub(super) fn receivers(
+    one: (&SentenceFrame, &Atom),
+    other: (&SentenceFrame, &Atom),
+) -> Option<Mismatch> {
+    let to_me = |frame: &SentenceFrame| frame.done_to && frame.first.0 == 0;
+    let for_me = |frame: &SentenceFrame| !frame.done_to && frame.first.0 == 0 && frame.first.1 > 0;
+    let apart = to_me(one.0) && for_me(other.0) || for_me(one.0) && to_me(other.0);
+    let shown = |frame: &SentenceFrame| if frame.done_to { "me" } else { "for me" };
+    (apart && TABLES.handed.contains(&one.1.key)).then(|| Mismatch::Person {
+        one: shown(one.0).to_owned(),
+        other: shown(other.0).to_owned(),
     })
 }
 
@@ -125,6 +143,13 @@ fn roles(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
     let third = |one: &SentenceFrame, other: &SentenceFrame| {
         one.done_to && !other.done_to && one.objects.is_empty() && !other.objects.is_empty()
     };
+    // "You refunded me" is not "you refunded them".
+    let mine = |one: &SentenceFrame, other: &SentenceFrame| {
+        one.first.1 > other.first.1 && one.objects.is_empty() && !other.objects.is_empty()
+    };
+    if mine(one, other) || mine(other, one) {
+        return separate(&one.objects, &other.objects);
+    }
     if third(one, other) || third(other, one) {
         return separate(&one.persons, &other.persons);
     }

@@ -72,7 +72,7 @@ fn advice(tokens: &[Token], at: usize) -> Option<&'static str> {
     let reach = at + 1..tokens.len().min(at + 5);
     let aux = reach
         .take_while(|&place| tokens[place].kind != TokenKind::Break)
-        .find(|&place| is_word(tokens, place, &["should", "do"]))?;
+        .find(|&place| is_word(tokens, place, &["should", "do", "am", "are"]))?;
     // "How should I" asks how it is done, as "how do I" does.
     if tokens[at].is_word("how") && aux == at + 1 {
         return None;
@@ -85,11 +85,17 @@ fn advice(tokens: &[Token], at: usize) -> Option<&'static str> {
         && !acts
         && TABLES.states.contains(&TABLES.canonical(&verb.text));
     let ours = is_word(tokens, aux + 1, &["we"]) && base != "do";
+    // "Which version am I running" and "which version should I be running".
+    let ongoing = if is_word(tokens, aux, &["am", "are"]) {
+        is_word(tokens, aux + 1, &["i", "we"]) && verb.text.ends_with("ing")
+    } else {
+        is_word(tokens, aux, &["should"]) && verb.is_word("be")
+    };
     let said = match tokens[aux].text.as_str() {
         "should" => "should have",
         _ => "have",
     };
-    (state || ours).then_some(said)
+    (state || ours || ongoing).then_some(said)
 }
 
 /// What a value of mine or of a certain kind means, and what it is: "what does my score mean" and "what is

@@ -124,7 +124,10 @@ impl SentenceFrame {
     pub(in crate::guard) fn turns_on_me(&self, other: &Self) -> bool {
         let twice = |(acting, acted_on): (u8, u8)| acting.saturating_add(acted_on) > 1;
         let turned = self.first.0 > other.first.0 && self.first.1 < other.first.1;
-        turned && twice(self.first) && twice(other.first)
+        // "She isn't talking to our mother. Should I mediate?" and "... to me. Should our mother mediate?"
+        let asked = !self.modals.is_empty() && self.modals == other.modals;
+        let replaced = asked && self.is_addressed() == Some(true) && other.subject.is_none();
+        turned && (replaced || twice(self.first) && twice(other.first))
     }
 
     /// Whether the pronoun behind the first auxiliary is the first or second person.

@@ -35,6 +35,23 @@ pub(super) fn first_clause_to_end(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
+/// "Python: reverse a string" is "reverse a string in Python".
+pub(super) fn first_language_to_end(mut tokens: Vec<Token>) -> Vec<Token> {
+    let class = tokens
+        .first()
+        .and_then(|first| TABLES.classes.get(first.text.as_str()));
+    let breaks = tokens.iter().filter(|token| is_break(token)).count();
+    let ends = usize::from(tokens.last().is_some_and(is_break));
+    let named = class == Some(&"language") && tokens.get(1).is_some_and(is_break);
+    if named && breaks == 1 + ends && tokens.len() > 3 + ends {
+        let language = tokens.remove(0);
+        tokens.remove(0);
+        let end = tokens.len() - ends;
+        tokens.splice(end..end, [Token::word("in"), language]);
+    }
+    tokens
+}
+
 /// "Password reset how to" is "how to password reset".
 pub(super) fn last_how_to_front(mut tokens: Vec<Token>) -> Vec<Token> {
     let last = tokens.iter().rposition(|token| !is_break(token));

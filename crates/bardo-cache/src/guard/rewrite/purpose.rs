@@ -79,8 +79,8 @@ pub(super) fn told_does_to_does_do(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
-/// "What does X mean in Java" is "what is the meaning of X in Java", and "what is X short for" is
-/// "what does X stand for".
+/// "What does X mean in Java" is "what is the meaning of X in Java", "tell me what X means" is "what is X",
+/// and "what is X short for" is "what does X stand for".
 pub(super) fn mean_to_what_is(mut tokens: Vec<Token>) -> Vec<Token> {
     let end = clause_end(&tokens, 2);
     if opens(&tokens, [&["what"], &["do", "does"]]) {
@@ -101,6 +101,14 @@ pub(super) fn mean_to_what_is(mut tokens: Vec<Token>) -> Vec<Token> {
     {
         tokens.splice(end - 2..end, words(&["standfor"]));
         tokens.splice(..2, words(&["@what"]));
+        tokens.push(mark(false));
+    } else if end == 3
+        && is_word(tokens.first(), &["what", "@what"])
+        && is_word(tokens.get(2), &["means"])
+        && is_noun(&tokens[1..2])
+    {
+        tokens.remove(2);
+        tokens[0] = Token::word("@what");
         tokens.push(mark(false));
     }
     tokens

@@ -112,6 +112,7 @@ impl Tables {
         tables.felt = tables.keys("felt");
         tables.given = tables.keys("given");
         tables.enrolled = tables.keys("enrolled");
+        tables.handed = tables.keys("handed");
         tables.aiming = tables.keys("aiming");
         tables.senses = tables.keys("senses");
         tables.picking = tables.keys("picking");
