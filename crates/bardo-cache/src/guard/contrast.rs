@@ -1,8 +1,8 @@
 //! Short words without content that exclude each other: "this" and "that", "here" and "there".
 
-mod comma;
 mod later;
 mod question;
+mod relative;
 
 use super::mismatch::Mismatch;
 use super::scan::{Token, TokenKind};
@@ -40,6 +40,8 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("lets do", "has done"),
     ("its meaning", "the thing itself"),
     ("all of which", "those which"),
+    ("one that", "several that"),
+    ("it", "them"),
     ("asks what was", "asks what is"),
     ("asks what was", "asks what will be"),
     // "The bull, said the bear, was wrong" and "the bull said the bear was wrong".
@@ -68,7 +70,12 @@ impl Contrasts {
             said: (0..tokens.len())
                 .flat_map(|at| {
                     let (question, later) = (question::said(tokens, at), later::said(tokens, at));
-                    [said(tokens, at), question, later, comma::said(tokens, at)]
+                    [
+                        said(tokens, at),
+                        question,
+                        later,
+                        relative::said(tokens, at),
+                    ]
                 })
                 .flatten()
                 .collect(),

@@ -100,6 +100,9 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), moved: WordMove) -> boo
     let exact = !strong(over.0.role) || a.class == "time" || a.preposition == b.preposition;
     // "5 pm in Rome in Tokyo time" is not "5 pm in Tokyo in Rome time".
     let exact = exact && a.modifier == b.modifier;
+    // "Is it warmer in June than in May" and "in May than in June", but "at 5 pm on Friday".
+    let times = a.class == "time" && over.0.class == "time";
+    let apart = apart && !(times && a.preposition == over.0.preposition);
     let phrase =
         apart && moved.adjacent && strong(a.role) && roles_agree(a, b) && strong(b.role) && exact;
     let complement = |role| matches!(role, Relation::Of | Relation::In | Relation::For);

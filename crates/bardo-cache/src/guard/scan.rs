@@ -143,6 +143,11 @@ fn span(rest: &str, close: char) -> Option<(&str, &str)> {
 }
 
 fn quoted(inner: &str, is_code: bool, found: &mut Vec<Token>) {
+    // Punctuation of the sentence may stand within: "it says 'in transit.'"
+    let inner = match inner.strip_suffix([',', '.']) {
+        Some(words) if !is_code && words.ends_with(char::is_alphanumeric) => words,
+        _ => inner,
+    };
     let text = inner.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.chars().all(char::is_alphabetic) {
         if text.chars().all(char::is_lowercase) || !is_code {

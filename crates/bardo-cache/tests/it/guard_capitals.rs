@@ -224,3 +224,11 @@ fn a_version_keeps_its_zero_and_a_scale_its_capital() {
         ),
     ]);
 }
+
+#[test]
+fn a_city_is_no_praise() {
+    separate(&[(
+        "Recommend a nice hotel for two people.",
+        "Recommend a Nice hotel for two people.",
+    )]);
+}

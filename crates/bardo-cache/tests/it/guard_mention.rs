@@ -122,6 +122,10 @@ fn a_quoted_term_is_the_term() {
             "On Aave, what does \"health factor\" mean?",
         ),
         (
+            "What does it mean when my tracking says \"in transit\"?",
+            "What does it mean when my tracking says \"in transit.\"?",
+        ),
+        (
             "What is imposter syndrome?",
             "What does \"imposter syndrome\" mean?",
         ),

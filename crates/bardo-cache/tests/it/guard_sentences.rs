@@ -55,3 +55,29 @@ fn a_comma_says_which_ones_a_clause_is_about() {
         "Which is cheaper for a small swap, Base or mainnet?",
     )]);
 }
+
+#[test]
+fn a_clause_and_a_pronoun_agree_with_one_thing_or_several() {
+    separate(&[
+        (
+            "I'm returning the shoes in the box that were damaged. What was damaged?",
+            "I'm returning the shoes in the box that was damaged. What was damaged?",
+        ),
+        (
+            "I ordered a chair and two lamps. Please cancel it and tell me what's still coming.",
+            "I ordered a chair and two lamps. Please cancel them and tell me what's still coming.",
+        ),
+    ]);
+}
+
+#[test]
+fn two_times_of_a_comparison_do_not_change_places() {
+    separate(&[(
+        "In January, is the Earth closer to the sun than it is in July?",
+        "In July, is the Earth closer to the sun than it is in January?",
+    )]);
+    join(&[(
+        "What happens at 5 pm on Friday?",
+        "What happens on Friday at 5 pm?",
+    )]);
+}

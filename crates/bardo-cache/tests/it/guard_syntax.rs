@@ -24,6 +24,30 @@ fn signs_of_code_are_compared_as_written() {
         ),
         ("What does f(x) return?", "What does f(x)(x) return?"),
         ("Pourquoi a[0] est vide ?", "Pourquoi a[0:] est vide ?"),
+        (
+            "In Kotlin, does val name: String? = null compile?",
+            "In Kotlin, does val name: String = null compile?",
+        ),
+        (
+            "What happens with char c = \"A\"; in Java?",
+            "What happens with char c = 'A'; in Java?",
+        ),
+        (
+            "In MySQL, what does DATE_FORMAT(d, '%Y') output?",
+            "In MySQL, what does DATE_FORMAT(d, '%y') output?",
+        ),
+        (
+            "What does double d = 1 / 2; store in Java?",
+            "What does double d = 1 / 2.0; store in Java?",
+        ),
+        (
+            "What does NOT (a AND b) simplify to?",
+            "What does NOT a AND b simplify to?",
+        ),
+        (
+            "Is file Report.PDF matched by *.pdf on Linux?",
+            "Is file Report.pdf matched by *.pdf on Linux?",
+        ),
     ]);
     join(&[
         (

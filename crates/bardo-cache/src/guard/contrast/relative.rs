@@ -1,17 +1,25 @@
-//! What a comma says: "coins, which are volatile" are all coins, and "coins which are volatile" are some.
+//! Relative clauses: "coins, which are volatile" are all coins, and "coins which are volatile" are some. "The
+//! shoes in the box that was damaged" says that the box was, and "that were damaged" that the shoes were.
 
 use crate::guard::frame::is_auxiliary;
 use crate::guard::mention::says_nothing;
 use crate::guard::scan::{Token, TokenKind};
 use crate::guard::tables::TABLES;
 
-/// The side of a contrast on which a word is by the comma before it, or without one.
+/// The side of a contrast on which a word is, by the comma before it and the verb behind it.
 pub(super) fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
     let before = tokens.get(at.checked_sub(1)?)?;
     let apart = before.kind == TokenKind::Break;
     match tokens[at].text.as_str() {
         "who" | "which" if apart => follows_noun(tokens, at - 1).then_some("all of which"),
         "who" | "which" => follows_noun(tokens, at).then_some("those which"),
+        "that" if follows_noun(tokens, at) => match tokens.get(at + 1)?.text.as_str() {
+            "is" | "was" | "has" => Some("one that"),
+            "are" | "were" | "have" => Some("several that"),
+            _ => None,
+        },
+        "it" if follows_verb(tokens, at) => Some("it"),
+        "them" if follows_verb(tokens, at) => Some("them"),
         "said" | "says" | "thought" | "thinks" | "claimed" | "claims" if apart => {
             let closes = |token: &Token| token.kind == TokenKind::Break;
             tokens[at..].iter().any(closes).then_some("by the way")
@@ -31,5 +39,14 @@ fn follows_noun(tokens: &[Token], at: usize) -> bool {
             && !is_auxiliary(name)
             && !TABLES.is_verb(&TABLES.base(name))
             && !TABLES.reporting.contains(&TABLES.canonical(name))
+    })
+}
+
+/// Whether something is done to a word: "cancel it".
+fn follows_verb(tokens: &[Token], at: usize) -> bool {
+    let before = at.checked_sub(1).map(|before| &tokens[before]);
+    before.is_some_and(|verb| {
+        let name = verb.text.as_str();
+        verb.kind == TokenKind::Word && !is_auxiliary(name) && TABLES.is_verb(&TABLES.base(name))
     })
 }
