@@ -76,6 +76,10 @@ fn who_gets_something_is_not_for_whom_it_is_done() {
             "I cancelled but you refunded them",
         ),
         (
+            "My sister lied and Dad blamed me and took away a week's allowance. Was it fair?",
+            "My sister lied and Dad blamed her and took away a week's allowance. Was it fair?",
+        ),
+        (
             "Does my policy cover me driving someone else's car?",
             "Does my policy cover someone else driving my car?",
         ),

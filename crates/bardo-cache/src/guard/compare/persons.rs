@@ -145,7 +145,9 @@ fn roles(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
     };
     // "You refunded me" is not "you refunded them".
     let mine = |one: &SentenceFrame, other: &SentenceFrame| {
-        one.first.1 > other.first.1 && one.objects.is_empty() && !other.objects.is_empty()
+        let mut objects = other.objects.iter();
+        let theirs = objects.any(|who| *who != "it" && !one.objects.contains(who));
+        theirs && one.first.1 > other.first.1
     };
     if mine(one, other) || mine(other, one) {
         return separate(&one.objects, &other.objects);

@@ -247,6 +247,7 @@ fn is_alone(tokens: &[Token], at: usize) -> bool {
         let word = next.text.as_str();
         next.kind == TokenKind::Break
             || word.starts_with('@')
+            || matches!(word, "and" | "or")
             || TABLES.prepositions.contains_key(word)
             || TABLES.determiners.contains(word)
             || TABLES.stop.contains(word)
