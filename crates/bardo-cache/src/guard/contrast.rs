@@ -41,7 +41,6 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("its meaning", "the thing itself"),
     ("all of which", "those which"),
     ("one that", "several that"),
-    ("it", "them"),
     ("asks what was", "asks what is"),
     ("asks what was", "asks what will be"),
     // "The bull, said the bear, was wrong" and "the bull said the bear was wrong".

@@ -47,26 +47,24 @@ fn ends_in(atoms: &[Atom], key: &str) -> bool {
     last.is_some_and(|last| last.key == key && last.role == Relation::Plain)
 }
 
-/// Makes "differ" of a last "different" that says what two things are.
-fn different_at_end(atoms: &mut [Atom]) -> bool {
+/// "How are A and B different" is "how do A and B differ".
+fn different_to_differ(atoms: &mut [Atom]) {
     let two = atoms.iter().any(|atom| atom.joined == Some("and"));
-    let last = atoms
-        .last_mut()
-        .filter(|last| two && last.key == "different");
-    last.is_some_and(|last| {
-        last.key = "differ".to_owned();
+    let last = atoms.last_mut();
+    if let Some(last) = last.filter(|last| two && last.key == "different") {
+        "differ".clone_into(&mut last.key);
         last.after_be = false;
-        true
-    })
+    }
 }
 
 /// Brings the kind of a question to that of another wording, by the words that it has.
 fn asked(frame: &mut SentenceFrame, atoms: &mut Vec<Atom>) {
+    if frame.ask == Asking::How {
+        different_to_differ(atoms);
+    }
     match frame.ask {
         Asking::YesNo if offers_a_choice(atoms) => frame.ask = Asking::What,
         Asking::How if has(atoms, "differ") => frame.ask = Asking::What,
-        // "How are A and B different" and "how do A and B differ".
-        Asking::How if different_at_end(atoms) => frame.ask = Asking::What,
         Asking::HowMuch if has(atoms, "price") || amount::is_of_measure(atoms) => {
             frame.ask = Asking::What;
         }

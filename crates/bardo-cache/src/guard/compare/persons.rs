@@ -149,7 +149,14 @@ fn roles(one: &SentenceFrame, other: &SentenceFrame) -> Option<Mismatch> {
         let theirs = objects.any(|who| *who != "it" && !one.objects.contains(who));
         theirs && one.first.1 > other.first.1
     };
-    if mine(one, other) || mine(other, one) {
+    // "Cancel it" is not "cancel them".
+    let single = |one: &SentenceFrame, other: &SentenceFrame| {
+        let only = |frame: &SentenceFrame, who, not| {
+            frame.objects.contains(&who) && !frame.objects.contains(&not)
+        };
+        only(one, "it", "they") && only(other, "they", "it")
+    };
+    if mine(one, other) || mine(other, one) || single(one, other) || single(other, one) {
         return separate(&one.objects, &other.objects);
     }
     if third(one, other) || third(other, one) {

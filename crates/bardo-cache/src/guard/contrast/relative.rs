@@ -18,8 +18,6 @@ pub(super) fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
             "are" | "were" | "have" => Some("several that"),
             _ => None,
         },
-        "it" if follows_verb(tokens, at) => Some("it"),
-        "them" if follows_verb(tokens, at) => Some("them"),
         "said" | "says" | "thought" | "thinks" | "claimed" | "claims" if apart => {
             let closes = |token: &Token| token.kind == TokenKind::Break;
             tokens[at..].iter().any(closes).then_some("by the way")
@@ -39,14 +37,5 @@ fn follows_noun(tokens: &[Token], at: usize) -> bool {
             && !is_auxiliary(name)
             && !TABLES.is_verb(&TABLES.base(name))
             && !TABLES.reporting.contains(&TABLES.canonical(name))
-    })
-}
-
-/// Whether something is done to a word: "cancel it".
-fn follows_verb(tokens: &[Token], at: usize) -> bool {
-    let before = at.checked_sub(1).map(|before| &tokens[before]);
-    before.is_some_and(|verb| {
-        let name = verb.text.as_str();
-        verb.kind == TokenKind::Word && !is_auxiliary(name) && TABLES.is_verb(&TABLES.base(name))
     })
 }
