@@ -217,9 +217,11 @@ fn listed(atoms: &[Atom], first: usize, second: usize) -> bool {
     let ends = |atom: &Atom| {
         atoms
             .get(second + 1)
-            .is_none_or(|next| next.chunk != atom.chunk)
+            .is_none_or(|next| next.chunk != atom.chunk || &*next.key == "together")
     };
-    let begins = first == 0 || atoms[first - 1].chunk != a.chunk;
+    // "Take A and B", "both A and B".
+    let before = |atom: &Atom| &*atom.key == "both" || TABLES.is_verb(&TABLES.base(&atom.shown));
+    let begins = first == 0 || atoms[first - 1].chunk != a.chunk || before(&atoms[first - 1]);
     let noun = |atom: &Atom| {
         !atom.passive
             && matches!(atom.class, "word" | "ticker" | "protocol")

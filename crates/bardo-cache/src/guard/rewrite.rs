@@ -11,6 +11,7 @@
 mod agent;
 mod attribute;
 mod cause;
+mod choice;
 mod event;
 mod location;
 mod means;
@@ -43,6 +44,7 @@ type Rewrite = fn(Vec<Token>) -> Vec<Token>;
 const REWRITES: &[Rewrite] = &[
     // First the words. The lists have no word with an apostrophe but its parts.
     phrase::contractions_to_words,
+    statement::told_for_me_to_told,
     // Before the phrases, which leave "now" out and make "how do I" of "how do you".
     scope::asked_now_to_word,
     scope::you_do_to_mine_to_is_done,
@@ -59,7 +61,11 @@ const REWRITES: &[Rewrite] = &[
     // Again, for what the four above made: "turn off the light", "more than 5", "what happens if".
     phrase::phrases_to_common,
     // Then the clauses: words that stand elsewhere, and clauses that are built in another way.
+    position::first_question_to_end,
     statement::title_to_how,
+    statement::need_function_to_write,
+    position::has_how_many_to_how_many_has,
+    choice::rest_before_choice_to_end,
     position::last_how_to_front,
     position::first_preposition_to_end,
     agent::last_by_whom_to_front,
@@ -70,27 +76,34 @@ const REWRITES: &[Rewrite] = &[
     event::has_been_done_to_is_done,
     event::gets_done_to_is_done,
     event::who_got_done_to_was_done,
+    event::will_cover_to_covers,
     quantity::old_when_to_age_at,
     cause::get_to_do_to_make_do,
     possession::come_in_to_available_in,
     attribute::boil_to_boiling_point,
     need::recommend_to_good,
     permission::is_safe_to_to_it_is_safe,
+    permission::doing_is_bad_to_it_is_bad_to_do,
     permission::accepted_as_to_used_as,
     verb::say_in_to_translate_to,
+    verb::language_for_to_translate,
     // Commands, options and limits of programs.
     software::option_noun_to_option,
     software::command_that_to_how_with,
     purpose::told_does_to_does_do,
+    // Before `does_do_to_purpose`: "what is the function of the flag".
+    attribute::role_to_does_do,
     software::option_i_use_to_option_that_does,
     quantity::can_be_to_maximum,
     quantity::maximum_number_to_how_many,
     quantity::can_use_to_limit,
     quantity::size_limit_to_maximum_size,
     price::taxable_to_pay_tax,
+    price::costs_less_to_cheaper,
     price::pay_what_to_how_much,
     // How, why, where and with what.
     agent::computes_its_to_is_computed,
+    agent::is_calculated_to_calculate,
     event::if_gets_done_to_if_is_done,
     means::compatible_to_works_with,
     cause::what_moved_to_why_moved,
@@ -99,7 +112,13 @@ const REWRITES: &[Rewrite] = &[
     software::last_by_default_to_default,
     location::people_speak_to_is_spoken,
     attribute::live_to_lifespan,
+    attribute::last_to_duration,
+    attribute::due_to_due_date,
     attribute::travel_to_speed_of,
+    attribute::weigh_to_weight_of,
+    attribute::workings_to_how_it_works,
+    location::source_to_where_from,
+    possession::worlds_longest_to_longest,
     location::city_is_capital_to_capital,
     quantity::running_pods_to_pods_running,
     software::make_program_do_to_do_in_program,
@@ -125,6 +144,7 @@ const REWRITES: &[Rewrite] = &[
     position::adjective_behind_is_to_front,
     attribute::policy_works_to_policy,
     verb::sets_apart_to_differ,
+    verb::versus_how_to_versus,
     software::used_by_default_to_default,
     price::worth_to_price,
     purpose::does_do_to_purpose,
@@ -149,7 +169,9 @@ const REWRITES: &[Rewrite] = &[
     verb::counts_as_to_is,
     verb::get_stronger_to_become_stronger,
     event::get_renewed_to_renew,
+    verb::make_stop_to_stop_from,
     verb::stop_from_to_prevent_from,
+    verb::while_doing_to_when_doing,
     quantity::how_many_days_to_how_long,
     permission::configurable_to_can_be,
     agent::you_accept_to_accepted,
@@ -161,6 +183,7 @@ const REWRITES: &[Rewrite] = &[
     // one.
     agent::does_it_support_to_is_supported,
     need::is_required_to_do_i_need,
+    purpose::people_use_for_to_used_for,
     purpose::for_to_purpose,
     agent::done_by_to_who_did,
     possession::included_in_to_includes,

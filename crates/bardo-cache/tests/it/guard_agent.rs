@@ -152,3 +152,26 @@ fn who_does_what_is_its_own() {
         ),
     ]);
 }
+
+#[test]
+fn what_follows_a_rule_is_calculated_by_anyone() {
+    join(&[(
+        "How is compound interest calculated?",
+        "How do you calculate compound interest?",
+    )]);
+    separate(&[
+        (
+            "How is my score calculated?",
+            "How do I calculate my score?",
+        ),
+        (
+            "How is compound interest calculated?",
+            "How is compound interest paid?",
+        ),
+        (
+            "How is compound interest calculated?",
+            "How is simple interest calculated?",
+        ),
+        ("How are students paid?", "How do you pay students?"),
+    ]);
+}

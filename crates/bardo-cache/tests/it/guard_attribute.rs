@@ -34,3 +34,68 @@ fn a_verb_asks_for_an_attribute() {
         ("What do koalas eat?", "What eats koalas?"),
     ]);
 }
+
+#[test]
+fn a_noun_asks_what_its_verb_asks() {
+    join(&[
+        (
+            "How much does an adult elephant weigh?",
+            "What's the weight of an adult elephant?",
+        ),
+        (
+            "How does the Electoral College work?",
+            "Explain the workings of the Electoral College.",
+        ),
+        (
+            "How does quantitative tightening work?",
+            "What's the mechanism behind quantitative tightening?",
+        ),
+        (
+            "What does the Supreme Court do?",
+            "What is the role of the Supreme Court?",
+        ),
+        (
+            "What does a cardiologist do?",
+            "What is the job of a cardiologist?",
+        ),
+        (
+            "How long did the Thirty Years' War last?",
+            "What was the duration of the Thirty Years' War?",
+        ),
+        (
+            "When is the VAT return due?",
+            "What is the due date of the VAT return?",
+        ),
+    ]);
+    separate(&[
+        (
+            "How much does an adult elephant weigh?",
+            "How much does an adult elephant eat?",
+        ),
+        (
+            "How much does an adult elephant weigh?",
+            "What's the height of an adult elephant?",
+        ),
+        (
+            "How does the Electoral College work?",
+            "Where does the Electoral College work?",
+        ),
+        (
+            "What does the Supreme Court do?",
+            "What did the Supreme Court do?",
+        ),
+        (
+            "What is the role of the Supreme Court?",
+            "What is the role of the Supreme Leader?",
+        ),
+        ("How long did the war last?", "How long does the war last?"),
+        (
+            "How long did the war last?",
+            "How long ago was the last war?",
+        ),
+        (
+            "When is the VAT return due?",
+            "When is the VAT return filed?",
+        ),
+    ]);
+}

@@ -115,3 +115,32 @@ fn what_happens_if_something_gets_done() {
         ),
     ]);
 }
+
+#[test]
+fn a_rule_that_holds_holds_in_one_case() {
+    join(&[
+        (
+            "Do these headphones work with an iPhone?",
+            "Will these headphones work with an iPhone?",
+        ),
+        (
+            "Does checking my credit score lower it?",
+            "Will checking my credit score lower it?",
+        ),
+    ]);
+    separate(&[
+        (
+            "Will my insurance cover a rental car next year?",
+            "Does my insurance cover a rental car?",
+        ),
+        (
+            "Will the Fed lower rates in June?",
+            "Does the Fed lower rates in May?",
+        ),
+        ("Will it rain?", "Does it rain?"),
+        (
+            "Will these headphones work with an iPhone?",
+            "Did these headphones work with an iPhone?",
+        ),
+    ]);
+}

@@ -110,3 +110,100 @@ fn how_two_things_are_different_is_their_difference() {
         "What's the difference between APR and APY?",
     )]);
 }
+
+#[test]
+fn more_openings_ask_one_thing() {
+    join(&[
+        (
+            "How many continents are there?",
+            "What's the total number of continents?",
+        ),
+        (
+            "Do most birds migrate in the autumn?",
+            "Do the majority of birds migrate in the autumn?",
+        ),
+        (
+            "How many days do I have to return shoes?",
+            "How many days have I got to return shoes?",
+        ),
+        (
+            "How do you make guacamole?",
+            "What's the recipe for guacamole?",
+        ),
+        (
+            "What is the area of a triangle with base 6 cm and height 9 cm?",
+            "Calculate the area of a triangle with base 6 cm and height 9 cm.",
+        ),
+        (
+            "Can I return an item without a receipt?",
+            "Can I return an item if I don't have a receipt?",
+        ),
+        (
+            "Is it OK to eat eggs past the expiration date?",
+            "Is it OK to eat eggs after the expiration date?",
+        ),
+        (
+            "When should I use a NoSQL database?",
+            "In what situations should I use a NoSQL database?",
+        ),
+        (
+            "How do I undo my last commit?",
+            "How do I undo my most recent commit?",
+        ),
+        (
+            "If a node goes down, what happens to its pods?",
+            "If a node goes down, what becomes of its pods?",
+        ),
+        (
+            "Why is the sky blue?",
+            "Could someone kindly explain why the sky is blue?",
+        ),
+        (
+            "How do you say \"thank you\" in Japanese?",
+            "What's the Japanese for \"thank you\"?",
+        ),
+        (
+            "What is stoicism in simple terms?",
+            "Can you explain stoicism simply?",
+        ),
+        (
+            "Which planet is closest to the Sun?",
+            "What's the name of the planet nearest the Sun?",
+        ),
+    ]);
+    separate(&[
+        (
+            "Do most birds migrate in the autumn?",
+            "Do the minority of birds migrate in the autumn?",
+        ),
+        (
+            "How do I calculate the area of a circle?",
+            "Calculate the area of a circle.",
+        ),
+        (
+            "What's the recipe for guacamole?",
+            "How do you store guacamole?",
+        ),
+        (
+            "Can I return an item if I don't have a receipt?",
+            "Can I return an item if I have a receipt?",
+        ),
+        (
+            "Is it OK to eat eggs past the expiration date?",
+            "Is it OK to eat eggs before the expiration date?",
+        ),
+        (
+            "How do I undo my last commit?",
+            "How do I undo my first commit?",
+        ),
+        (
+            "What's the Japanese for \"thank you\"?",
+            "What's the Korean for \"thank you\"?",
+        ),
+        ("What becomes of my pods?", "What becomes my pods?"),
+        (
+            "Which planet is closest to the Sun?",
+            "Which planet is farthest from the Sun?",
+        ),
+    ]);
+}

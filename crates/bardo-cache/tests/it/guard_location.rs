@@ -171,3 +171,39 @@ fn what_is_seen_spoken_or_used_at_a_place() {
         ),
     ]);
 }
+
+#[test]
+fn a_source_is_where_something_comes_from() {
+    join(&[
+        (
+            "Where does Ethena's yield come from?",
+            "What is the source of Ethena's yield?",
+        ),
+        (
+            "Where does the word \"salary\" come from?",
+            "What is the origin of the word \"salary\"?",
+        ),
+        (
+            "What is the longest river in the world?",
+            "Which is the world's longest river?",
+        ),
+        (
+            "How do I set an environment variable in Windows?",
+            "How do I set an environment variable on Windows?",
+        ),
+    ]);
+    separate(&[
+        (
+            "What is the source of Ethena's yield?",
+            "Where does Ethena's yield go?",
+        ),
+        (
+            "What is the world's longest river?",
+            "What is the world's longest rivers?",
+        ),
+        (
+            "What is the world's longest river?",
+            "What is Asia's longest river?",
+        ),
+    ]);
+}

@@ -81,3 +81,39 @@ fn nouns_of_their_own_do_not_change_places() {
         "Are the three largest exchanges holders of the token?",
     )]);
 }
+
+#[test]
+fn two_things_of_one_deed_are_named_in_each_order() {
+    join(&[
+        (
+            "Can I take aspirin and ibuprofen together?",
+            "Can I take ibuprofen and aspirin together?",
+        ),
+        (
+            "Do these headphones work with both iPhone and Android?",
+            "Do these headphones work with both Android and iPhone?",
+        ),
+    ]);
+    separate(&[
+        (
+            "Can I take aspirin and ibuprofen together?",
+            "Can I take aspirin or ibuprofen together?",
+        ),
+        (
+            "Can I take aspirin and then ibuprofen?",
+            "Can I take ibuprofen and then aspirin?",
+        ),
+        (
+            "Should I buy red wine and beer?",
+            "Should I buy red beer and wine?",
+        ),
+        (
+            "Can I eat fish and drink milk?",
+            "Can I eat milk and drink fish?",
+        ),
+        (
+            "Can I take 2 aspirin and 1 ibuprofen?",
+            "Can I take 1 aspirin and 2 ibuprofen?",
+        ),
+    ]);
+}

@@ -113,3 +113,37 @@ fn what_is_accepted_or_safe() {
         ),
     ]);
 }
+
+#[test]
+fn a_deed_is_judged_before_or_behind_its_words() {
+    join(&[
+        ("Is it bad to skip breakfast?", "Is skipping breakfast bad?"),
+        (
+            "Is it safe to drink rainwater?",
+            "Is drinking rainwater safe?",
+        ),
+        (
+            "Is it normal to feel tired before the second vaccine dose?",
+            "Is feeling tired before the second vaccine dose normal?",
+        ),
+        ("Is Venice worth visiting?", "Is it worth visiting Venice?"),
+    ]);
+    separate(&[
+        ("Is it bad to skip breakfast?", "Is skipping lunch bad?"),
+        (
+            "Is it bad to skip breakfast?",
+            "Is skipping breakfast good?",
+        ),
+        (
+            "Is it bad to skip breakfast?",
+            "Is not skipping breakfast bad?",
+        ),
+        ("Is it safe to drink rainwater?", "Is drinking water safe?"),
+        (
+            "Is feeling tired before the second dose normal?",
+            "Is feeling normal before the second dose tired?",
+        ),
+        ("Is Venice worth visiting?", "Is Venice worth leaving?"),
+        ("Is Venice worth visiting?", "Is Rome worth visiting?"),
+    ]);
+}

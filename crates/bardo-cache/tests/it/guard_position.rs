@@ -204,3 +204,35 @@ fn a_language_may_stand_at_the_start() {
         ),
     ]);
 }
+
+#[test]
+fn a_time_or_a_role_stands_before_or_behind_its_question() {
+    join(&[
+        (
+            "Did India win the match against Australia yesterday?",
+            "Yesterday, did India win the match against Australia?",
+        ),
+        (
+            "Can I deduct my home office as an employee?",
+            "As an employee, can I deduct my home office?",
+        ),
+        (
+            "How many time zones does Russia have?",
+            "Russia has how many time zones?",
+        ),
+    ]);
+    separate(&[
+        (
+            "Yesterday, did India win the match against Australia?",
+            "Yesterday, did Australia win the match against India?",
+        ),
+        (
+            "As an employee, can I deduct my home office?",
+            "As an employer, can I deduct my home office?",
+        ),
+        (
+            "How many time zones does Russia have?",
+            "Russia has how many neighbors?",
+        ),
+    ]);
+}

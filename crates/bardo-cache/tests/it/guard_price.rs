@@ -156,3 +156,31 @@ fn prices_that_move_and_spans_of_time() {
         ),
     ]);
 }
+
+#[test]
+fn what_costs_less_is_cheaper() {
+    join(&[
+        (
+            "Is the blue one cheaper than the red one?",
+            "Does the blue one cost less than the red one?",
+        ),
+        (
+            "Does a taxi cost more than a bus?",
+            "Is a taxi more expensive than a bus?",
+        ),
+    ]);
+    separate(&[
+        (
+            "Is the blue one cheaper than the red one?",
+            "Does the red one cost less than the blue one?",
+        ),
+        (
+            "Does a taxi cost more than a bus?",
+            "Is a taxi cheaper than a bus?",
+        ),
+        (
+            "Does a taxi cost less than 20 dollars?",
+            "Is a taxi cheaper than 2 dollars?",
+        ),
+    ]);
+}

@@ -90,3 +90,31 @@ fn what_a_term_means_is_what_it_is() {
         "Can you tell me what gerrymandering means?",
     )]);
 }
+
+#[test]
+fn what_people_use_is_what_is_used() {
+    join(&[
+        (
+            "What is a flash loan used for?",
+            "What do people use a flash loan for?",
+        ),
+        (
+            "What does the yield keyword do in Python?",
+            "What's the yield keyword for in Python?",
+        ),
+    ]);
+    separate(&[
+        (
+            "What is a flash loan used for?",
+            "What do people use instead of a flash loan?",
+        ),
+        (
+            "What's the yield keyword for in Python?",
+            "What's the yield keyword for in Ruby?",
+        ),
+        (
+            "What do people use a flash loan for?",
+            "Where do people use a flash loan?",
+        ),
+    ]);
+}

@@ -179,3 +179,67 @@ fn openings_of_one_question_join() {
         }
     }
 }
+
+#[test]
+fn a_statement_stands_before_or_behind_its_question() {
+    join(&[
+        (
+            "Your app keeps logging me out every hour. How do I stay logged in?",
+            "How do I stay logged in? Your app keeps logging me out every hour.",
+        ),
+        (
+            "My flight was cancelled. What are my rights?",
+            "What are my rights if my flight was cancelled?",
+        ),
+        (
+            "I was charged twice for order 5521, can you refund one of the charges?",
+            "Can you refund one of the charges? I was charged twice for order 5521.",
+        ),
+        (
+            "I need a copy of my marriage certificate. How can I get one?",
+            "How do I get a copy of my marriage certificate?",
+        ),
+    ]);
+    separate(&[
+        (
+            "My flight was cancelled. What are my rights?",
+            "What are my rights if my flight was delayed?",
+        ),
+        (
+            "My flight was cancelled. What are my rights?",
+            "What are my rights unless my flight was cancelled?",
+        ),
+        (
+            "My flight was cancelled. What are my rights?",
+            "My flight was not cancelled. What are my rights?",
+        ),
+        (
+            "I need a copy of my marriage certificate. How can I get one?",
+            "I lost a copy of my marriage certificate. How can I get one?",
+        ),
+        (
+            "I need a copy of my marriage certificate. How can I get one?",
+            "How do I get my marriage certificate?",
+        ),
+        (
+            "My cat bit my dog. What are the risks?",
+            "What are the risks if my dog bit my cat?",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_told_is_told_to_me() {
+    join(&[
+        ("Define dividend yield for me.", "What is a dividend yield?"),
+        (
+            "Please define race condition for me.",
+            "What is a race condition?",
+        ),
+    ]);
+    separate(&[
+        ("Write a will.", "Write a will for my wife."),
+        ("Define a class for me.", "What is an instance?"),
+        ("Write a will for me.", "Write a will for my wife."),
+    ]);
+}

@@ -91,3 +91,55 @@ fn one_verb_or_several_words() {
         ),
     ]);
 }
+
+#[test]
+fn what_is_kept_from_happening_is_prevented() {
+    join(&[
+        (
+            "How can I prevent users from submitting a form twice?",
+            "How do I keep users from submitting a form twice?",
+        ),
+        (
+            "How do I stop my dog from barking at night?",
+            "How can I get my dog to stop barking at night?",
+        ),
+        (
+            "How do I exclude node_modules when searching with grep?",
+            "How can I exclude node_modules while searching with grep?",
+        ),
+        (
+            "TCP vs UDP: how are they different?",
+            "What is the difference between TCP and UDP?",
+        ),
+        (
+            "Concurrency vs parallelism: what's the distinction?",
+            "What is the difference between concurrency and parallelism?",
+        ),
+    ]);
+    separate(&[
+        (
+            "How do I keep users from submitting a form twice?",
+            "How do I keep users submitting a form twice?",
+        ),
+        (
+            "How do I get my dog to stop barking at night?",
+            "How do I get my dog to start barking at night?",
+        ),
+        (
+            "How do I stop my dog from barking at my cat?",
+            "How do I get my cat to stop barking at my dog?",
+        ),
+        (
+            "Is it bad to drink while eating?",
+            "Is it bad to drink before eating?",
+        ),
+        (
+            "TCP vs UDP: how are they different?",
+            "TCP vs UDP: how are they similar?",
+        ),
+        (
+            "TCP vs UDP: how are they different?",
+            "TCP vs UDP: which is faster?",
+        ),
+    ]);
+}

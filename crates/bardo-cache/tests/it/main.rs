@@ -10,6 +10,7 @@ mod guard_agent;
 mod guard_attribute;
 mod guard_capitals;
 mod guard_cause;
+mod guard_choice;
 mod guard_classes;
 mod guard_clauses;
 mod guard_contrast;

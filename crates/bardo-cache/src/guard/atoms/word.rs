@@ -33,7 +33,8 @@ impl Builder {
             return false;
         };
         match before.text.as_str() {
-            "there" | "have" | "has" | "had" | "need" | "want" | "without" | "not" => true,
+            "there" | "have" | "has" | "had" | "need" | "want" | "without" | "not" | "pay"
+            | "charge" => true,
             "is" | "are" | "were" | "was" => {
                 self.what && at > 1 && tokens[at - 2].kind == TokenKind::Break
             }

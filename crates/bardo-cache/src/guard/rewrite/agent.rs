@@ -1,9 +1,9 @@
 //! Who does something, or to whom it is done: "who was X written by" is "who wrote X".
 
 use super::pattern::{
-    BE, REACH, WHAT, clause_end, ends_as_participle, is_end, is_form_of_verb, is_named, is_noun,
-    is_participle, is_preposition, is_verb, is_word, mark, opens, participle_of, place_of,
-    row_before, stand_at, words,
+    BE, REACH, WHAT, clause_end, ends_as_participle, is_complete, is_end, is_form_of_verb,
+    is_named, is_noun, is_participle, is_preposition, is_verb, is_word, mark, opens, participle_of,
+    place_of, row_before, stand_at, words,
 };
 use crate::guard::frame::is_auxiliary;
 use crate::guard::scan::{Token, TokenKind};
@@ -134,6 +134,43 @@ pub(super) fn computes_its_to_is_computed(mut tokens: Vec<Token>) -> Vec<Token> 
         found.push(Token::word(participle_of(&verb)));
         found.extend(tokens.drain(end..));
         return found;
+    }
+    tokens
+}
+
+/// "How is X calculated" is "how do you calculate X": what follows a rule, whoever does it. "How is X paid" asks of
+/// those who pay.
+pub(super) fn is_calculated_to_calculate(mut tokens: Vec<Token>) -> Vec<Token> {
+    const RULED: [(&str, &str); 7] = [
+        ("calculated", "calculate"),
+        ("computed", "compute"),
+        ("measured", "measure"),
+        ("estimated", "estimate"),
+        ("pronounced", "pronounce"),
+        ("spelled", "spell"),
+        ("diagnosed", "diagnose"),
+    ];
+    let end = clause_end(&tokens, 2);
+    let verb = |at: usize| {
+        RULED
+            .iter()
+            .find(|(done, _)| is_word(tokens.get(at), &[done]))
+    };
+    let asks = opens(&tokens, [&["how"], &["is", "are"]]);
+    let found = (3..end.min(2 + REACH)).find_map(|at| Some((at, verb(at)?.1)));
+    // How my score is calculated is known to those who do it.
+    let owned = place_of(
+        &tokens,
+        2..end,
+        &["my", "your", "our", "his", "her", "their"],
+    );
+    if let Some((at, does)) = found.filter(|_| asks && owned.is_none())
+        && is_named(&tokens[2..at])
+        && is_complete(&tokens, at + 1)
+    {
+        tokens.remove(at);
+        tokens.splice(..2, words(&["@how", does]));
+        tokens.push(mark(false));
     }
     tokens
 }

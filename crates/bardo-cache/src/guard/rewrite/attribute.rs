@@ -2,7 +2,7 @@
 
 use super::pattern::{
     REACH, asked_of_noun, clause_end, is_complete, is_named, is_noun, is_of_class, is_preposition,
-    is_word, mark, opens, place_of, verb_behind, words,
+    is_word, mark, opens, place_of, stand_at, verb_behind, words,
 };
 use crate::guard::scan::{Token, TokenKind};
 
@@ -151,6 +151,75 @@ pub(super) fn use_to_usage(mut tokens: Vec<Token>) -> Vec<Token> {
         tokens.splice(aux..=aux, words(&["usage", "of"]));
         tokens[0] = Token::word("@what");
         tokens.push(mark(past));
+    }
+    tokens
+}
+
+/// "How much does X weigh" asks for the weight of X.
+pub(super) fn weigh_to_weight_of(mut tokens: Vec<Token>) -> Vec<Token> {
+    let asks = opens(&tokens, [&["@howmuch"], &["do", "does"]]);
+    if let Some(at) = verb_behind(&tokens, 2, &["weigh"]).filter(|_| asks)
+        && is_complete(&tokens, at + 1)
+    {
+        tokens.remove(at);
+        tokens.splice(..2, words(&["@what", "weight", "of"]));
+        tokens.push(mark(false));
+    }
+    tokens
+}
+
+/// "The workings of X" and "the mechanism behind X" are how X works.
+pub(super) fn workings_to_how_it_works(mut tokens: Vec<Token>) -> Vec<Token> {
+    let nouns = ["workings", "mechanism", "mechanics"];
+    let at = usize::from(opens(&tokens, [&["what"], &["is", "are"]])) + 1;
+    let asks = is_word(tokens.first(), &["what", "@what"]);
+    let row: [&[&str]; 3] = [&["the"], &nouns, &["of", "behind"]];
+    let end = clause_end(&tokens, at + 3);
+    if asks && stand_at(&tokens, at, row) && end > at + 3 && is_named(&tokens[at + 3..end]) {
+        tokens.insert(end, Token::word("work"));
+        tokens.splice(..at + 3, words(&["how", "does"]));
+    }
+    tokens
+}
+
+/// "What is the role of X" is "what does X do".
+pub(super) fn role_to_does_do(mut tokens: Vec<Token>) -> Vec<Token> {
+    let nouns = ["role", "job", "function"];
+    let at = usize::from(opens(&tokens, [&["what"], &["is"]])) + 1;
+    let asks = is_word(tokens.first(), &["what", "@what"]);
+    let row: [&[&str]; 3] = [&["the"], &nouns, &["of"]];
+    let end = clause_end(&tokens, at + 3);
+    let placed = place_of(&tokens, at + 4..end, &["in"]).unwrap_or(end);
+    if asks && stand_at(&tokens, at, row) && placed > at + 3 && is_named(&tokens[at + 3..placed]) {
+        tokens.insert(placed, Token::word("do"));
+        tokens.splice(..at + 3, words(&["what", "does"]));
+    }
+    tokens
+}
+
+/// "How long did X last" asks for the duration of X.
+pub(super) fn last_to_duration(mut tokens: Vec<Token>) -> Vec<Token> {
+    let asks = opens(&tokens, [&["@howlong"], &["do", "does", "did"]]);
+    let past = is_word(tokens.get(1), &["did"]);
+    if let Some(at) = verb_behind(&tokens, 2, &["last"]).filter(|_| asks)
+        && is_complete(&tokens, at + 1)
+    {
+        tokens.remove(at);
+        tokens.remove(1);
+        tokens.push(mark(past));
+    }
+    tokens
+}
+
+/// "When is X due" asks for the due date of X.
+pub(super) fn due_to_due_date(mut tokens: Vec<Token>) -> Vec<Token> {
+    let asks = opens(&tokens, [&["when"], &["is", "are"]]);
+    if let Some(at) = verb_behind(&tokens, 2, &["due"]).filter(|_| asks)
+        && is_complete(&tokens, at + 1)
+    {
+        tokens.remove(at);
+        tokens.splice(..2, words(&["@what", "the", "due", "date", "of"]));
+        tokens.push(mark(false));
     }
     tokens
 }

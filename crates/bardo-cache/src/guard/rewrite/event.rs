@@ -1,8 +1,8 @@
 //! What happens to a thing, and the state after it: "does X get retried" is "is X retried".
 
 use super::pattern::{
-    REACH, clause_end, ends_as_participle, is_break, is_listed, is_named, is_participle, is_word,
-    opens, place_before_break, place_of, words,
+    REACH, clause_end, ends_as_participle, is_break, is_listed, is_named, is_of_class,
+    is_participle, is_word, opens, place_before_break, place_of, words,
 };
 use crate::guard::frame::is_auxiliary;
 use crate::guard::scan::Token;
@@ -155,6 +155,29 @@ pub(super) fn get_renewed_to_renew(mut tokens: Vec<Token>) -> Vec<Token> {
     if let Some(at) = done.filter(|_| owned) {
         let verb = tokens.remove(at);
         tokens[1] = Token::word(TABLES.base(&verb.text));
+    }
+    tokens
+}
+
+/// "Will my insurance cover X" is "does it cover X": a rule that holds, asked for one case. "How long will
+/// delivery take" is "how long does it take".
+pub(super) fn will_cover_to_covers(mut tokens: Vec<Token>) -> Vec<Token> {
+    const HOLDS: [&str; 10] = [
+        "cover", "include", "accept", "support", "allow", "affect", "hurt", "lower", "work", "take",
+    ];
+    let long = is_word(tokens.first(), &["@howlong"]);
+    let aux = usize::from(long);
+    let end = clause_end(&tokens, aux);
+    let verb = place_of(&tokens, aux + 2..end.min(aux + 2 + REACH), &HOLDS);
+    if let Some(at) = verb
+        && is_word(tokens.get(aux), &["will"])
+        && is_named(&tokens[aux + 1..at])
+        && is_word(tokens.get(at), &["take"]) == long
+        && !tokens[aux..end]
+            .iter()
+            .any(|token| is_of_class(token, "time"))
+    {
+        tokens[aux] = Token::word("does");
     }
     tokens
 }

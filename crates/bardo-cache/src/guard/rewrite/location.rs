@@ -150,11 +150,25 @@ pub(super) fn used_in_to_in(mut tokens: Vec<Token>) -> Vec<Token> {
 pub(super) fn city_is_capital_to_capital(mut tokens: Vec<Token>) -> Vec<Token> {
     let end = break_from(&tokens, 0);
     let owned = tokens.iter().any(|token| token.text == "@s");
-    if opens(&tokens, [&["what", "which"], &["city"], &["is"]])
+    if opens(&tokens, [&["what", "which", "@what"], &["city"], &["is"]])
         && owned
         && is_word(tokens.get(end.saturating_sub(1)), &["capital"])
     {
         tokens.remove(1);
+    }
+    tokens
+}
+
+/// "What is the source of X" is "where does X come from".
+pub(super) fn source_to_where_from(mut tokens: Vec<Token>) -> Vec<Token> {
+    let at = usize::from(opens(&tokens, [&["what"], &["is"]])) + 1;
+    let asks = is_word(tokens.first(), &["what", "@what"]);
+    let row: [&[&str]; 3] = [&["the"], &["source", "origin"], &["of"]];
+    let end = break_from(&tokens, at + 3);
+    let last = tokens.iter().skip(end).all(is_break);
+    if asks && stand_at(&tokens, at, row) && last && is_named(&tokens[at + 3..end]) {
+        tokens.splice(end..end, words(&["origin", "from"]));
+        tokens.splice(..at + 3, words(&["where", "does"]));
     }
     tokens
 }

@@ -228,5 +228,15 @@ pub(super) fn verb_behind(tokens: &[Token], from: usize, verbs: &[&str]) -> Opti
     is_named(&tokens[from..at]).then_some(at)
 }
 
+/// Whether a token is neither a break nor the mark of the present.
+pub(super) fn is_said(token: &Token) -> bool {
+    !is_break(token) && token.text != "@is"
+}
+
+/// Whether a text opens as a statement of one's own things does.
+pub(super) fn states(tokens: &[Token]) -> bool {
+    is_word(tokens.first(), &["i", "my", "the", "we", "our", "your"])
+}
+
 #[cfg(test)]
 mod tests;

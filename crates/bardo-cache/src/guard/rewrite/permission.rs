@@ -1,8 +1,8 @@
 //! What is allowed, possible, safe or legal: "is parking allowed" is "can I park".
 
 use super::pattern::{
-    REACH, clause_end, ends_as_participle, is_break, is_end, is_gerund, is_named, is_noun,
-    is_of_class, is_preposition, is_verb, is_word, mark, place_of, place_of_row, words,
+    REACH, clause_end, ends_as_participle, is_break, is_complete, is_end, is_gerund, is_named,
+    is_noun, is_of_class, is_preposition, is_verb, is_word, mark, place_of, place_of_row, words,
 };
 use crate::guard::frame::is_auxiliary;
 use crate::guard::scan::{Token, TokenKind};
@@ -169,6 +169,67 @@ pub(super) fn accepted_as_to_used_as(mut tokens: Vec<Token>) -> Vec<Token> {
         tokens.insert(at, Token::word("be"));
         tokens[0] = Token::word("can");
         tokens.push(mark(false));
+    }
+    tokens
+}
+
+/// Beside the predicates of the lists, what is said of a deed.
+const JUDGED: [&str; 8] = [
+    "bad",
+    "good",
+    "dangerous",
+    "harmful",
+    "common",
+    "necessary",
+    "rude",
+    "usual",
+];
+
+/// "Is skipping breakfast bad" is "is it bad to skip breakfast", and "is Venice worth visiting" is "is it worth
+/// visiting Venice".
+pub(super) fn doing_is_bad_to_it_is_bad_to_do(mut tokens: Vec<Token>) -> Vec<Token> {
+    if !is_word(tokens.first(), &["is"]) {
+        return tokens;
+    }
+    let end = clause_end(&tokens, 1);
+    let judged = |at: &usize| {
+        tokens.get(*at).is_some_and(|token| {
+            JUDGED.contains(&token.text.as_str()) || TABLES.predicates.contains(&token.text)
+        })
+    };
+    let plain = |tokens: &[Token]| {
+        !tokens.iter().any(|token| {
+            is_auxiliary(&token.text)
+                || is_word(
+                    Some(token),
+                    &["not", "if", "and", "or", "that", "too", "more"],
+                )
+        })
+    };
+    let bad = (2..end.min(2 + REACH)).find(judged);
+    if let Some(at) = bad
+        && tokens.get(1).is_some_and(|first| {
+            first.text.ends_with("ing") && !TABLES.fixed.contains(first.text.as_str())
+        })
+        && plain(&tokens[1..at])
+        && is_complete(&tokens, at + 1)
+    {
+        let predicate = tokens.remove(at);
+        let verb = Token::word(TABLES.base(&tokens[1].text));
+        let it = Token::word("it");
+        tokens.splice(1..2, [it, predicate, Token::word("to"), verb]);
+        return tokens;
+    }
+    let worth = place_of(&tokens, 2..end.min(2 + REACH), &["worth"]);
+    if let Some(at) = worth
+        && !is_word(tokens.get(1), &["it"])
+        && is_noun(&tokens[1..at])
+        && tokens.get(at + 1).is_some_and(is_gerund)
+        && is_complete(&tokens, at + 2)
+    {
+        let thing: Vec<Token> = tokens.drain(1..at).collect();
+        tokens.splice(3..3, thing);
+        tokens.insert(1, Token::word("it"));
     }
     tokens
 }

@@ -1,8 +1,8 @@
 //! Words that stand in another place of the same question: "password reset how to", "in Go, how do I".
 
 use super::pattern::{
-    NOUN, WHAT, clause_end, is_asking, is_break, is_complete, is_listed, is_noun, is_preposition,
-    is_word, mark, opens, place_of, stand_at,
+    NOUN, WHAT, clause_end, is_asking, is_break, is_complete, is_listed, is_named, is_noun,
+    is_of_class, is_preposition, is_said, is_word, mark, opens, place_of, stand_at, states,
 };
 use crate::guard::frame::is_auxiliary;
 use crate::guard::scan::{Token, TokenKind};
@@ -27,7 +27,9 @@ pub(super) fn first_clause_to_end(mut tokens: Vec<Token>) -> Vec<Token> {
         let goes_on = tokens
             .last()
             .is_some_and(|last| last.is_word("happens") || last.is_word("happen"));
-        if !goes_on {
+        // A time belongs to the whole question: "yesterday, did X win against Y".
+        let time = clause.len() == 2 && is_of_class(&clause[0], "time");
+        if !goes_on && !time {
             tokens.push(Token::new(TokenKind::Break, ""));
         }
         tokens.extend(clause);
@@ -166,6 +168,42 @@ pub(super) fn relative_adjective_to_front(mut tokens: Vec<Token>) -> Vec<Token> 
             tokens.insert(from, adjective);
         }
         at += 1;
+    }
+    tokens
+}
+
+/// "Russia has how many time zones" is "how many time zones does Russia have".
+pub(super) fn has_how_many_to_how_many_has(mut tokens: Vec<Token>) -> Vec<Token> {
+    let end = clause_end(&tokens, 0);
+    let has = place_of(&tokens, 1..end, &["has", "have"]);
+    let asks = |at: usize| is_word(tokens.get(at + 1), &["@howmany", "@howmuch"]);
+    if let Some(at) = has.filter(|&at| asks(at))
+        && is_named(&tokens[..at])
+        && clause_end(&tokens, at + 2) > at + 2
+    {
+        let end = clause_end(&tokens, at + 2);
+        tokens.insert(end, Token::word("have"));
+        let subject: Vec<Token> = tokens.drain(..=at).take(at).collect();
+        let behind = end - at - 1;
+        tokens.splice(behind..behind, subject);
+        tokens.insert(behind, Token::word("does"));
+    }
+    tokens
+}
+
+/// "How do I stay logged in? Your app logs me out." has its question last.
+pub(super) fn first_question_to_end(mut tokens: Vec<Token>) -> Vec<Token> {
+    let last = tokens.iter().rposition(is_said).map_or(0, |last| last + 1);
+    let mut cuts = (0..last).filter(|&at| is_break(&tokens[at]));
+    let (Some(cut), None) = (cuts.next(), cuts.next()) else {
+        return tokens;
+    };
+    let asks = tokens.first().is_some_and(is_asking) && tokens[cut].text != ",";
+    if asks && states(&tokens[cut + 1..]) {
+        let said: Vec<Token> = tokens.drain(cut + 1..last).collect();
+        let cut = tokens.remove(cut);
+        tokens.insert(0, cut);
+        tokens.splice(..0, said);
     }
     tokens
 }

@@ -2,7 +2,8 @@
 
 use super::pattern::{
     NOUN, REACH, WHAT, asked_of_noun, break_from, clause_end, is_complete, is_named, is_noun,
-    is_of_class, is_preposition, is_word, mark, place_of, row_before, verb_behind, words,
+    is_of_class, is_preposition, is_word, mark, place_of, place_of_row, row_before, verb_behind,
+    words,
 };
 use crate::guard::scan::{Token, TokenKind};
 use crate::guard::tables::TABLES;
@@ -215,6 +216,19 @@ pub(super) fn come_in_to_available_in(mut tokens: Vec<Token>) -> Vec<Token> {
         tokens[come] = Token::word("available");
         tokens.remove(come + 1);
         tokens[does] = Token::word("is");
+    }
+    tokens
+}
+
+/// "The world's longest river" is "the longest river in the world", in which "in the world" says nothing.
+pub(super) fn worlds_longest_to_longest(mut tokens: Vec<Token>) -> Vec<Token> {
+    let world = place_of_row(&tokens, 0..tokens.len(), [&["world"], &["@s"]]);
+    if let Some(at) = world
+        && tokens
+            .get(at + 2)
+            .is_some_and(|next| is_of_class(next, "superlative"))
+    {
+        tokens.drain(at..at + 2);
     }
     tokens
 }

@@ -4,7 +4,7 @@ use super::pattern::{
     REACH, clause_end, is_complete, is_named, is_noun, is_word, mark, opens, opens_longer,
     place_of, place_of_row, verb_behind, words,
 };
-use crate::guard::scan::Token;
+use crate::guard::scan::{Token, TokenKind};
 
 /// "How much does X cost" is "what is the price of X".
 pub(super) fn cost_to_price(mut tokens: Vec<Token>) -> Vec<Token> {
@@ -95,6 +95,26 @@ pub(super) fn pay_what_to_how_much(mut tokens: Vec<Token>) -> Vec<Token> {
         if is_word(tokens.get(at + 2), &["buy", "acquire", "purchase"]) {
             tokens.splice(at..at + 3, words(&["pay-for"]));
         }
+    }
+    tokens
+}
+
+/// "Does X cost less than Y" is "is X cheaper than Y".
+pub(super) fn costs_less_to_cheaper(mut tokens: Vec<Token>) -> Vec<Token> {
+    let Some(cost) = verb_behind(&tokens, 1, &["cost"]) else {
+        return tokens;
+    };
+    let cheaper: &[&str] = match tokens.get(cost + 1).map(|than| than.text.as_str()) {
+        Some("lessthan") => &["cheaper", "than"],
+        Some("morethan") => &["more", "expensive", "than"],
+        _ => return tokens,
+    };
+    let counted = tokens
+        .get(cost + 2)
+        .is_some_and(|sum| sum.kind != TokenKind::Word);
+    if is_word(tokens.first(), &["does", "do"]) && !counted {
+        tokens.splice(cost..cost + 2, words(cheaper));
+        tokens[0] = Token::word("is");
     }
     tokens
 }

@@ -1,8 +1,8 @@
 //! What something is for, and what a word means: "what does the flag do" asks for its purpose.
 
 use super::pattern::{
-    clause_end, is_named, is_noun, is_preposition, is_word, mark, opens, place_of, verb_behind,
-    words,
+    clause_end, is_named, is_noun, is_preposition, is_word, mark, opens, place_of, place_of_row,
+    verb_behind, words,
 };
 use crate::guard::frame::is_auxiliary;
 use crate::guard::scan::{Token, TokenKind};
@@ -14,8 +14,13 @@ pub(super) fn for_to_purpose(mut tokens: Vec<Token>) -> Vec<Token> {
     let from = if starts { 2 } else { 1 };
     let end = clause_end(&tokens, from);
     let asks = starts || is_word(tokens.first(), &["@what"]);
-    let last = end.checked_sub(1).filter(|last| asks && *last > from);
-    let Some(last) = last.filter(|last| is_word(tokens.get(*last), &["for"])) else {
+    // "What is the flag for in Java": "for" ends what is asked of, in front of the place too.
+    let placed = place_of_row(&tokens, from + 1..end, [&["for"], &["in"]]);
+    let last = placed.or_else(|| {
+        let last = end.checked_sub(1).filter(|last| *last > from)?;
+        is_word(tokens.get(last), &["for"]).then_some(last)
+    });
+    let Some(last) = last.filter(|_| asks) else {
         return tokens;
     };
     let used = is_word(tokens.get(last - 1), &["used"]);
@@ -140,6 +145,21 @@ pub(super) fn define_to_what_is(mut tokens: Vec<Token>) -> Vec<Token> {
     {
         tokens.remove(last);
         tokens.insert(0, Token::word("@what"));
+    }
+    tokens
+}
+
+/// "What do people use X for" is "what is X used for".
+pub(super) fn people_use_for_to_used_for(mut tokens: Vec<Token>) -> Vec<Token> {
+    let row: [&[&str]; 4] = [&["what"], &["do"], &["people", "we", "you"], &["use"]];
+    let end = clause_end(&tokens, 4);
+    let last = end.checked_sub(1).filter(|last| *last > 4);
+    if let Some(last) = last.filter(|last| is_word(tokens.get(*last), &["for"]))
+        && opens(&tokens, row)
+        && is_named(&tokens[4..last])
+    {
+        tokens.insert(last, Token::word("used"));
+        tokens.splice(..4, words(&["what", "is"]));
     }
     tokens
 }

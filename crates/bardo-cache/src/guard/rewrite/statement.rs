@@ -1,8 +1,8 @@
 //! Statements, wishes and titles that ask: "I want to cancel, how do I do that" is "how do I cancel".
 
 use super::pattern::{
-    is_asking, is_break, is_end, is_form_of_verb, is_verb, is_word, mark, opens, opens_longer,
-    place_of, stand_at, words,
+    NOUN, clause_end, is_asking, is_break, is_end, is_form_of_verb, is_said, is_verb, is_word,
+    mark, opens, opens_longer, place_of, row_before, stand_at, states, words,
 };
 use crate::guard::scan::Token;
 
@@ -42,8 +42,10 @@ pub(super) fn statement_to_question(mut tokens: Vec<Token>) -> Vec<Token> {
     let Some(cut) = end.and_then(|end| tokens[..end].iter().rposition(is_break)) else {
         return tokens;
     };
-    let said = tokens[cut..].iter().filter(|token| is_said(token));
-    let question: Vec<&str> = said.map(|token| token.text.as_str()).collect();
+    // The mark of the past at the end is the statement's.
+    let said = |token: &&Token| is_said(token) && token.text != "@was";
+    let question = tokens[cut..].iter().filter(said);
+    let question: Vec<&str> = question.map(|token| token.text.as_str()).collect();
     let Some(follow_up) = FollowUp::of(&question) else {
         return tokens;
     };
@@ -57,11 +59,19 @@ pub(super) fn statement_to_question(mut tokens: Vec<Token>) -> Vec<Token> {
             tokens
         }
         FollowUp::How => opening_to(tokens, &WISHES, cut, "@how"),
+        FollowUp::HowToGet => {
+            let mut found = opening_to(tokens, &NEEDS, cut, "@how");
+            if is_word(found.first(), &["@how"]) {
+                found.insert(1, Token::word("get"));
+            }
+            found
+        }
         FollowUp::Where => opening_to(tokens, &SEARCHES, cut, "@where"),
         FollowUp::WhatIf(done) if states(&tokens) => {
+            let past = tokens[cut..].iter().any(|token| token.text == "@was");
             tokens.truncate(cut);
             tokens.splice(..0, words(&["@what", done, "if"]));
-            tokens.push(mark(false));
+            tokens.push(mark(past));
             tokens
         }
         FollowUp::HowIf if states(&tokens) => {
@@ -82,6 +92,8 @@ pub(super) fn statement_to_question(mut tokens: Vec<Token>) -> Vec<Token> {
 enum FollowUp {
     /// "How do I do that?"
     How,
+    /// "How can I get one?"
+    HowToGet,
     /// "Where is it?"
     Where,
     /// "What should I do?" or "how do I fix it?": the phrase for what can or should be done.
@@ -97,9 +109,17 @@ impl FollowUp {
             ["@how" | "how"]
             | ["@how", "do", "it" | "that" | "this" | "so"]
             | ["how", "does", "it" | "that" | "this", "work"]
+            | ["how", "is", "it" | "that" | "this", "done"]
             | ["@how", "proceed"]
             | ["@how", "go", "about", "it" | "that" | "this"] => Self::How,
-            ["@how", _, _, ..] if !question.contains(&"it") => Self::HowIf,
+            [
+                "@how",
+                "get" | "obtain" | "receive",
+                "one" | "1" | "it" | "some",
+            ] => Self::HowToGet,
+            ["@how" | "@what" | "what" | "can", _, _, ..] if !question.iter().any(refers) => {
+                Self::HowIf
+            }
             ["where" | "@where", "is", "it"] | ["where" | "@where", "are", "they"] => Self::Where,
             ["@what", "whatcan"] => Self::WhatIf("whatcan"),
             ["@what", "whatdo"] | ["@how", "fix" | "solve" | "resolve", "it"] => {
@@ -110,6 +130,43 @@ impl FollowUp {
     }
 }
 
+/// Leaves out "for me" behind "define", "explain" and the like: who is told is the one who asks.
+pub(super) fn told_for_me_to_told(mut tokens: Vec<Token>) -> Vec<Token> {
+    const POLITE: [&str; 4] = ["please", "can", "could", "you"];
+    const TELLS: [&str; 7] = [
+        "define",
+        "explain",
+        "describe",
+        "summarize",
+        "outline",
+        "clarify",
+        "list",
+    ];
+    let verb = tokens
+        .iter()
+        .position(|token| !is_word(Some(token), &POLITE));
+    let tells = verb.is_some_and(|verb| is_word(tokens.get(verb), &TELLS));
+    let last = tokens.iter().rposition(|token| !is_break(token));
+    if let Some(at) = last.and_then(|last| row_before(&tokens, last + 1, [&["for"], &["me"]]))
+        && tells
+        && !tokens[..at].iter().any(is_break)
+    {
+        tokens.drain(at..at + 2);
+    }
+    tokens
+}
+
+/// "I need a Rust function that sorts" asks for it to be written.
+pub(super) fn need_function_to_write(mut tokens: Vec<Token>) -> Vec<Token> {
+    const TEXTS: [&str; 6] = ["function", "script", "query", "regex", "program", "method"];
+    let needs = opens(&tokens, [&["i"], &["need", "want"], &["a", "an"]]);
+    let end = clause_end(&tokens, 0);
+    if needs && place_of(&tokens, 3..end.min(3 + NOUN), &TEXTS).is_some() {
+        tokens.splice(..2, words(&["write"]));
+    }
+    tokens
+}
+
 /// Openings of a statement that says what is wanted.
 const WISHES: [&[&str]; 5] = [
     &["i", "want"],
@@ -118,6 +175,17 @@ const WISHES: [&[&str]; 5] = [
     &["i", "am", "trying", "to"],
     &["i", "try", "to"],
 ];
+
+/// Whether a word of a question means something that was said before it.
+fn refers(word: &&str) -> bool {
+    matches!(
+        *word,
+        "it" | "that" | "this" | "they" | "them" | "these" | "those" | "one" | "1" | "he" | "she"
+    )
+}
+
+/// Openings of a statement that says what is needed.
+const NEEDS: [&[&str]; 2] = [&["i", "need"], &["i", "want"]];
 
 /// Openings of a statement that says what is sought.
 const SEARCHES: [&[&str]; 3] = [
@@ -230,14 +298,4 @@ fn last_clause(tokens: &[Token]) -> Option<(usize, Vec<&str>)> {
     let cut = tokens[..end].iter().rposition(is_break)?;
     let words = tokens[cut..].iter().filter(|token| is_said(token));
     Some((cut, words.map(|token| token.text.as_str()).collect()))
-}
-
-/// Whether a token is neither a break nor the mark of the present.
-fn is_said(token: &Token) -> bool {
-    !is_break(token) && token.text != "@is"
-}
-
-/// Whether a text opens as a statement of one's own things does.
-fn states(tokens: &[Token]) -> bool {
-    is_word(tokens.first(), &["i", "my", "the", "we", "our"])
 }

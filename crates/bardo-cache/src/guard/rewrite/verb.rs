@@ -1,8 +1,8 @@
 //! A verb with other words that says what another verb says: "perform a restart" is "restart".
 
 use super::pattern::{
-    REACH, clause_end, is_break, is_gerund, is_of_class, is_word, mark, opens, place_before_break,
-    place_of, place_of_row, words,
+    REACH, clause_end, is_break, is_end, is_form_of_verb, is_named, is_of_class, is_word, mark,
+    opens, place_before_break, place_of, place_of_row, words,
 };
 use crate::guard::scan::{Token, TokenKind};
 use crate::guard::tables::TABLES;
@@ -63,6 +63,30 @@ pub(super) fn say_in_to_translate_to(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
+/// "What is the Japanese for X" is "translate X to Japanese".
+pub(super) fn language_for_to_translate(mut tokens: Vec<Token>) -> Vec<Token> {
+    let at = usize::from(opens(&tokens, [&["what"], &["is"]])) + 1;
+    let asks = is_word(tokens.first(), &["what", "@what"]);
+    let language = tokens
+        .get(at + 1)
+        .filter(|word| is_of_class(word, "language"));
+    let Some(language) = language
+        .filter(|_| asks && is_word(tokens.get(at), &["the"]))
+        .cloned()
+    else {
+        return tokens;
+    };
+    let word = is_word(tokens.get(at + 2), &["word", "translation"]);
+    let of = at + 2 + usize::from(word);
+    let end = clause_end(&tokens, of + 1);
+    if is_word(tokens.get(of), &["for", "of"]) && end > of + 1 {
+        tokens.splice(end..end, [Token::word("to"), language]);
+        tokens.splice(..=of, words(&["translate"]));
+        tokens.retain(|token| token.text != "@is");
+    }
+    tokens
+}
+
 /// "What distinguishes A from B" and "what sets A apart from B" ask how they differ.
 pub(super) fn sets_apart_to_differ(mut tokens: Vec<Token>) -> Vec<Token> {
     let end = clause_end(&tokens, 2);
@@ -83,6 +107,31 @@ pub(super) fn sets_apart_to_differ(mut tokens: Vec<Token>) -> Vec<Token> {
             tokens.splice(..2, words(&["@what", "differ"]));
             tokens.push(mark(false));
         }
+    }
+    tokens
+}
+
+/// "TCP vs UDP: what is the difference" asks what "TCP vs UDP" asks.
+pub(super) fn versus_how_to_versus(mut tokens: Vec<Token>) -> Vec<Token> {
+    let compares = place_of_row(&tokens, 1..tokens.len(), [&["differ"], &["and"]]);
+    let cut = compares.and_then(|at| (at + 2..tokens.len()).find(|cut| is_break(&tokens[*cut])));
+    let Some(cut) = cut else {
+        return tokens;
+    };
+    let asked = tokens[cut..]
+        .iter()
+        .filter(|token| !is_end(token) || token.text == "@what");
+    let asked: Vec<&str> = asked.map(|token| token.text.as_str()).collect();
+    let differs = matches!(
+        asked[..],
+        ["what", "is", "the", "difference" | "distinction"]
+            | ["what", "are", "the", "differences"]
+            | ["how", "are", "they", "different"]
+            | ["how", "do", "they", "differ"]
+            | ["@what", "differ"]
+    );
+    if differs {
+        tokens.truncate(cut);
     }
     tokens
 }
@@ -126,13 +175,44 @@ pub(super) fn get_stronger_to_become_stronger(mut tokens: Vec<Token>) -> Vec<Tok
     tokens
 }
 
+/// "Make X stop barking" is "stop X from barking".
+pub(super) fn make_stop_to_stop_from(mut tokens: Vec<Token>) -> Vec<Token> {
+    for at in 0..tokens.len() {
+        let stop = place_before_break(&tokens, at + 2..tokens.len().min(at + REACH), &["stop"]);
+        let Some(stop) = stop.filter(|_| is_word(tokens.get(at), &["make"])) else {
+            continue;
+        };
+        let named =
+            is_named(&tokens[at + 1..stop]) && !tokens[at + 1..stop].iter().any(is_form_of_verb);
+        if named
+            && tokens
+                .get(stop + 1)
+                .is_some_and(|next| next.text.ends_with("ing"))
+        {
+            tokens[stop] = Token::word("from");
+            tokens[at] = Token::word("stop");
+        }
+    }
+    tokens
+}
+
+/// "While searching" is "when searching".
+pub(super) fn while_doing_to_when_doing(mut tokens: Vec<Token>) -> Vec<Token> {
+    for at in 1..tokens.len() {
+        if tokens[at - 1].is_word("while") && tokens[at].text.ends_with("ing") {
+            tokens[at - 1] = Token::word("when");
+        }
+    }
+    tokens
+}
+
 /// "Stop X from starting" is "prevent X from starting".
 pub(super) fn stop_from_to_prevent_from(mut tokens: Vec<Token>) -> Vec<Token> {
     for at in 0..tokens.len() {
         let from = place_before_break(&tokens, at + 2..tokens.len().min(at + REACH), &["from"]);
         let doing = from
             .and_then(|from| tokens.get(from + 1))
-            .is_some_and(is_gerund);
+            .is_some_and(|next| next.text.ends_with("ing"));
         if doing && is_word(tokens.get(at), &["stop", "keep"]) {
             tokens[at] = Token::word("prevent");
         }
