@@ -1,5 +1,7 @@
 //! The order of words, and which of them may move without another meaning.
 
+use std::ops::Range;
+
 use super::atoms::{Atom, Relation, place};
 use super::mismatch::Mismatch;
 use super::stems;
@@ -37,6 +39,7 @@ pub(super) fn changed(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) ->
                 || written(first.0) && !is_conjunction(second.0)
                 || written(second.0) && !is_conjunction(first.0)
                 || alternatives(one, a1, a2) && alternatives(other, b2, b1)
+                || exchanged_choice(one, [a1, a2], other, [b2, b1])
                 || listed(one, a1, a2) && listed(other, b2, b1)
                 || nominalized(one, [a1, a2], other, [b2, b1])
                 || nominalized(other, [b2, b1], one, [a1, a2]);
@@ -242,6 +245,41 @@ fn listed(atoms: &[Atom], first: usize, second: usize) -> bool {
 /// Two words joined by "or".
 fn alternatives(atoms: &[Atom], first: usize, second: usize) -> bool {
     second == first + 1 && atoms[second].joined == Some("or")
+}
+
+/// Two phrases joined by "or" in the other order: "a hot wallet or a cold wallet".
+fn exchanged_choice(one: &[Atom], a: [usize; 2], other: &[Atom], b: [usize; 2]) -> bool {
+    let (Some((first, second)), Some((third, fourth))) = (choice(one), choice(other)) else {
+        return false;
+    };
+    let keys = |atoms: &[Atom]| -> Vec<_> { atoms.iter().map(|atom| atom.key.clone()).collect() };
+    let crossed = keys(&one[first.clone()]) == keys(&other[fourth.clone()])
+        && keys(&one[second.clone()]) == keys(&other[third.clone()]);
+    let within = |from: &Range<usize>, to: &Range<usize>, places: [usize; 2]| {
+        let whole = from.start..to.end;
+        places.iter().all(|place| whole.contains(place))
+    };
+    crossed && within(&first, &second, a) && within(&third, &fourth, b)
+}
+
+/// The places of both phrases of a choice, where a text has a single one.
+fn choice(atoms: &[Atom]) -> Option<(Range<usize>, Range<usize>)> {
+    let mut joints = (1..atoms.len()).filter(|&at| atoms[at].joined.is_some());
+    let (Some(joint), None) = (joints.next(), joints.next()) else {
+        return None;
+    };
+    let chunk = |at: usize| atoms[at].chunk;
+    // "Which is cheaper, A or B".
+    let compares = |at: usize| atoms[at].class == "superlative";
+    let from = (0..joint)
+        .rev()
+        .take_while(|&at| chunk(at) == chunk(joint - 1) && !compares(at))
+        .last()?;
+    let to = (joint..atoms.len())
+        .take_while(|&at| chunk(at) == chunk(joint) && !compares(at))
+        .last()?
+        + 1;
+    (atoms[joint].joined == Some("or")).then_some((from..joint, joint..to))
 }
 
 pub(super) fn roles_agree(a: &Atom, b: &Atom) -> bool {

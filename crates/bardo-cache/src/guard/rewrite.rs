@@ -66,6 +66,10 @@ const REWRITES: &[Rewrite] = &[
     statement::need_function_to_write,
     position::has_how_many_to_how_many_has,
     choice::rest_before_choice_to_end,
+    choice::the_better_one_to_better,
+    event::expiry_date_to_expire,
+    verb::look_like_to_how_look,
+    software::languages_thing_to_thing_in,
     position::last_how_to_front,
     position::first_preposition_to_end,
     agent::last_by_whom_to_front,
@@ -187,6 +191,8 @@ const REWRITES: &[Rewrite] = &[
     purpose::for_to_purpose,
     agent::done_by_to_who_did,
     possession::included_in_to_includes,
+    // Behind the rewrites to a purpose: "what is `x` for".
+    software::code_does_to_what_is,
     // Last, words within a clause that is settled.
     position::relative_adjective_to_front,
     verb::perform_noun_to_verb,

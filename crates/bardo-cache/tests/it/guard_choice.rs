@@ -47,5 +47,21 @@ fn a_choice_names_its_things_before_or_behind_what_they_are_compared_for() {
             "Which is cheaper, Base or Optimism?",
             "Which is cheaper than Base, Optimism or Arbitrum?",
         ),
+        (
+            "Is lead or gold the heavier one?",
+            "Is lead or gold the lighter one?",
+        ),
+        (
+            "Should I keep my crypto in a hot wallet or a cold wallet?",
+            "Should I keep my crypto in a hot wallet and a cold wallet?",
+        ),
+        (
+            "Should I put a hot dog or a cold beer on the table?",
+            "Should I put a cold dog or a hot beer on the table?",
+        ),
+        (
+            "Should I move from a hot wallet or to a cold wallet?",
+            "Should I move to a hot wallet or from a cold wallet?",
+        ),
     ]);
 }

@@ -170,6 +170,42 @@ fn more_openings_ask_one_thing() {
             "Which planet is closest to the Sun?",
             "What's the name of the planet nearest the Sun?",
         ),
+        (
+            "Can I use two discount codes on one order?",
+            "Can I use two discount codes on a single order?",
+        ),
+        (
+            "What's a normal resting heart rate?",
+            "What is considered a normal resting heart rate?",
+        ),
+        (
+            "Is it bad to set slippage to 10%?",
+            "Is setting the slippage to 10% a bad idea?",
+        ),
+        (
+            "Is it against the law to drive barefoot?",
+            "Is driving barefoot illegal?",
+        ),
+        (
+            "How do you spell \"necessary\"?",
+            "What's the spelling of \"necessary\"?",
+        ),
+        (
+            "Can my landlord evict me without notice?",
+            "Can my landlord evict me without giving notice?",
+        ),
+        (
+            "What language do people speak in Brazil?",
+            "Which language is spoken in Brazil?",
+        ),
+        (
+            "Do gift cards expire?",
+            "Is there an expiry date on gift cards?",
+        ),
+        (
+            "What does the heart of a fish look like?",
+            "How does the heart of a fish look?",
+        ),
     ]);
     separate(&[
         (
@@ -204,6 +240,27 @@ fn more_openings_ask_one_thing() {
         (
             "Which planet is closest to the Sun?",
             "Which planet is farthest from the Sun?",
+        ),
+        (
+            "Can I use two discount codes on one order?",
+            "Can I use a single discount code on two orders?",
+        ),
+        ("How much is a single room?", "How much is one room?"),
+        (
+            "Is it against the law to drive barefoot?",
+            "Is it against the law to drive drunk?",
+        ),
+        (
+            "Do gift cards expire?",
+            "Is there an issue date on gift cards?",
+        ),
+        (
+            "What does the heart of a fish look like?",
+            "What does the heart of a fish look for?",
+        ),
+        (
+            "Is it a bad idea to close my account?",
+            "Is it a good idea to close my account?",
         ),
     ]);
 }

@@ -142,3 +142,41 @@ fn what_a_program_does_or_has_by_default() {
         ),
     ]);
 }
+
+#[test]
+fn code_is_explained_by_what_it_does() {
+    join(&[
+        (
+            "What does `chmod 600 id_rsa` do?",
+            "Explain `chmod 600 id_rsa`.",
+        ),
+        ("What is `git fetch` for?", "What does `git fetch` do?"),
+        (
+            "What does `grep -rn \"TODO\" src/` do?",
+            "Explain the command `grep -rn \"TODO\" src/`",
+        ),
+        (
+            "What does `defer f.Close()` do in Go?",
+            "In Go, what's the purpose of `defer f.Close()`?",
+        ),
+        (
+            "How does garbage collection work in Java?",
+            "Can you explain how Java's garbage collection works?",
+        ),
+        (
+            "What does the static keyword mean in Java?",
+            "Explain Java's static keyword.",
+        ),
+    ]);
+    separate(&[
+        ("What does `git fetch` do?", "What does `git pull` do?"),
+        ("What does `git fetch` do?", "What does `git fetch` return?"),
+        ("What does `x` do in Go?", "What does `x` do in Rust?"),
+        ("Run `git fetch`", "What does `git fetch` do?"),
+        ("What does `foo()` do?", "What does `foo()` do to `bar`?"),
+        (
+            "How does garbage collection work in Java?",
+            "Explain how Go's garbage collection works.",
+        ),
+    ]);
+}

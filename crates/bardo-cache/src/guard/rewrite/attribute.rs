@@ -1,8 +1,8 @@
 //! Verbs that ask for an attribute: "how fast does light travel" asks for the speed of light.
 
 use super::pattern::{
-    REACH, asked_of_noun, clause_end, is_complete, is_named, is_noun, is_of_class, is_preposition,
-    is_word, mark, opens, place_of, stand_at, verb_behind, words,
+    REACH, asked_of_noun, break_from, clause_end, is_complete, is_named, is_noun, is_of_class,
+    is_preposition, is_word, mark, opens, place_of, stand_at, verb_behind, words,
 };
 use crate::guard::scan::{Token, TokenKind};
 
@@ -182,11 +182,22 @@ pub(super) fn workings_to_how_it_works(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
-/// "What is the role of X" is "what does X do".
+/// "What is the role of X" and "what is X's role" are "what does X do".
 pub(super) fn role_to_does_do(mut tokens: Vec<Token>) -> Vec<Token> {
     let nouns = ["role", "job", "function"];
     let at = usize::from(opens(&tokens, [&["what"], &["is"]])) + 1;
     let asks = is_word(tokens.first(), &["what", "@what"]);
+    let end = break_from(&tokens, at);
+    let owned = end
+        .checked_sub(2)
+        .filter(|mark| *mark > at && tokens[*mark].text == "@s" && at == 2);
+    if let Some(mark) = owned.filter(|mark| is_word(tokens.get(mark + 1), &nouns))
+        && is_named(&tokens[at..mark])
+    {
+        tokens.splice(mark..end, words(&["do"]));
+        tokens.splice(..at, words(&["what", "does"]));
+        return tokens;
+    }
     let row: [&[&str]; 3] = [&["the"], &nouns, &["of"]];
     let end = clause_end(&tokens, at + 3);
     let placed = place_of(&tokens, at + 4..end, &["in"]).unwrap_or(end);

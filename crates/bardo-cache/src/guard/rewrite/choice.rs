@@ -46,6 +46,25 @@ pub(super) fn rest_before_choice_to_end(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
+/// "Is lead or gold the heavier one" is "is lead or gold heavier".
+pub(super) fn the_better_one_to_better(mut tokens: Vec<Token>) -> Vec<Token> {
+    let end = clause_end(&tokens, 1);
+    let choice = place_of(&tokens, 2..end, &["or"]).is_some();
+    let row = end.checked_sub(3).filter(|&at| {
+        is_word(tokens.get(at), &["the"])
+            && is_comparative(&tokens[at + 1].text)
+            && matches!(
+                tokens[at + 2].text.as_str(),
+                "one" | "1" | "option" | "choice"
+            )
+    });
+    if let Some(at) = row.filter(|_| choice && is_word(tokens.first(), &["is", "are"])) {
+        tokens.remove(at + 2);
+        tokens.remove(at);
+    }
+    tokens
+}
+
 /// Whether a word compares by its ending: "safer". Of nouns such as "user" too, which do not stand behind "is".
 fn is_comparative(word: &str) -> bool {
     word.len() > 4 && word.ends_with("er") || matches!(word, "better" | "worse")

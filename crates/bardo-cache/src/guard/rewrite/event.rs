@@ -181,3 +181,21 @@ pub(super) fn will_cover_to_covers(mut tokens: Vec<Token>) -> Vec<Token> {
     }
     tokens
 }
+
+/// "Is there an expiry date on X" is "do X expire".
+pub(super) fn expiry_date_to_expire(mut tokens: Vec<Token>) -> Vec<Token> {
+    let row: [&[&str]; 6] = [
+        &["is"],
+        &["there"],
+        &["a", "an"],
+        &["expiry", "expiration"],
+        &["date"],
+        &["on", "for"],
+    ];
+    let end = clause_end(&tokens, 6);
+    if opens(&tokens, row) && end > 6 && is_named(&tokens[6..end]) {
+        tokens.insert(end, Token::word("expire"));
+        tokens.splice(..6, words(&["do"]));
+    }
+    tokens
+}

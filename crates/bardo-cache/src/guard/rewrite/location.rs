@@ -113,6 +113,16 @@ const STAINS: [&str; 30] = [
 /// "Which language do people in Brazil speak" is "which language is spoken in Brazil".
 pub(super) fn people_speak_to_is_spoken(mut tokens: Vec<Token>) -> Vec<Token> {
     let end = clause_end(&tokens, 1);
+    let row: [&[&str]; 4] = [&["do"], &["people", "they"], &["speak", "use"], &["in"]];
+    let verb = place_of_row(&tokens, 2..end.min(5), row);
+    if let Some(aux) = verb.filter(|&aux| is_noun(&tokens[1..aux]))
+        && is_word(tokens.first(), &["what", "which"])
+    {
+        let speaks = tokens[aux + 2].is_word("speak");
+        let done = if speaks { "spoken" } else { "used" };
+        tokens.splice(aux..aux + 3, words(&["is", done]));
+        return tokens;
+    }
     let aux = place_of_row(&tokens, 2..end.min(5), [&["do"], &["people"], &["in"]]);
     if let Some(aux) = aux
         && is_word(tokens.first(), &["what", "which"])

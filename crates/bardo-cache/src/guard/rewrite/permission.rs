@@ -173,6 +173,14 @@ pub(super) fn accepted_as_to_used_as(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
+/// "Close" of "closing" and "skip" of "skipping".
+fn infinitive(gerund: &str) -> String {
+    let base = TABLES.base(gerund);
+    let silent = format!("{base}e");
+    let known = |word: &str| TABLES.verbs.contains(word) || TABLES.classes.contains_key(word);
+    if known(&silent) { silent } else { base }
+}
+
 /// Beside the predicates of the lists, what is said of a deed.
 const JUDGED: [&str; 8] = [
     "bad",
@@ -215,7 +223,7 @@ pub(super) fn doing_is_bad_to_it_is_bad_to_do(mut tokens: Vec<Token>) -> Vec<Tok
         && is_complete(&tokens, at + 1)
     {
         let predicate = tokens.remove(at);
-        let verb = Token::word(TABLES.base(&tokens[1].text));
+        let verb = Token::word(infinitive(&tokens[1].text));
         let it = Token::word("it");
         tokens.splice(1..2, [it, predicate, Token::word("to"), verb]);
         return tokens;

@@ -2,8 +2,9 @@
 //! git".
 
 use super::pattern::{
-    REACH, WHAT, asked_of_noun, clause_end, is_form_of_verb, is_noun, is_verb, is_word, mark,
-    noun_from, opens, place_of, place_of_row, row_before, stand_at, verb_behind, words,
+    REACH, WHAT, asked_of_noun, clause_end, is_form_of_verb, is_noun, is_of_class, is_verb,
+    is_word, mark, noun_from, opens, place_of, place_of_row, row_before, stand_at, verb_behind,
+    words,
 };
 use crate::guard::frame::is_auxiliary;
 use crate::guard::scan::{Token, TokenKind};
@@ -179,6 +180,76 @@ pub(super) fn last_by_default_to_default(mut tokens: Vec<Token>) -> Vec<Token> {
     {
         tokens.drain(by..by + 2);
         tokens.insert(3, Token::word("default"));
+    }
+    tokens
+}
+
+/// "What does `x` do", "what is `x` for" and "explain the command `x`" ask what `x` is.
+pub(super) fn code_does_to_what_is(mut tokens: Vec<Token>) -> Vec<Token> {
+    const KINDS: [&str; 6] = [
+        "command",
+        "formula",
+        "expression",
+        "snippet",
+        "statement",
+        "regex",
+    ];
+    let code = |token: Option<&Token>| token.is_some_and(|token| token.kind == TokenKind::Code);
+    let end = clause_end(&tokens, 1);
+    let does = opens(&tokens, [&["what"], &["do", "does"]]).then(|| {
+        let verb = place_of(&tokens, 3..end, &["do", "mean"])?;
+        let last = verb + 1 == end || is_word(tokens.get(verb + 1), &["in"]);
+        (last && verb == 3).then_some(verb)
+    });
+    if let Some(verb) = does.flatten().filter(|_| code(tokens.get(2))) {
+        tokens.remove(verb);
+        tokens.splice(..2, words(&["@what"]));
+        tokens.push(mark(false));
+        return tokens;
+    }
+    let is = usize::from(opens(&tokens, [&["what"], &["is"]])) + 1;
+    if !is_word(tokens.first(), &["what", "@what"]) {
+        return tokens;
+    }
+    let the = is + usize::from(is_word(tokens.get(is), &["the", "this"]));
+    let asks = is_word(tokens.get(the), &["purpose", "effect", "meaning"])
+        && is_word(tokens.get(the + 1), &["of"]);
+    let from = if asks { the + 2 } else { the };
+    let kind = usize::from(is_word(tokens.get(from), &KINDS));
+    if code(tokens.get(from + kind)) && (asks || kind > 0) {
+        tokens.splice(..from + kind, words(&["@what"]));
+        tokens.push(mark(false));
+    }
+    tokens
+}
+
+/// "Java's garbage collection" is "garbage collection in Java".
+pub(super) fn languages_thing_to_thing_in(mut tokens: Vec<Token>) -> Vec<Token> {
+    let Some(at) =
+        place_of_row(&tokens, 0..tokens.len(), [&["@s"]]).and_then(|at| at.checked_sub(1))
+    else {
+        return tokens;
+    };
+    let language = is_of_class(&tokens[at], "language");
+    let goes_on = |token: &Token| {
+        token.kind == TokenKind::Word
+            && !token.text.starts_with('@')
+            && !is_word(
+                Some(token),
+                &["work", "works", "in", "is", "are", "and", "or", "for"],
+            )
+            && !is_auxiliary(&token.text)
+    };
+    let thing = tokens[at + 2..]
+        .iter()
+        .take_while(|token| goes_on(token))
+        .count();
+    if language && (1..=3).contains(&thing) && is_noun(&tokens[at + 2..at + 2 + thing]) {
+        let language = tokens.remove(at);
+        tokens.remove(at);
+        let works = usize::from(is_word(tokens.get(at + thing), &["work", "works"]));
+        let to = at + thing + works;
+        tokens.splice(to..to, [Token::word("in"), language]);
     }
     tokens
 }

@@ -66,14 +66,16 @@ pub(super) fn statement_to_question(mut tokens: Vec<Token>) -> Vec<Token> {
             }
             found
         }
-        FollowUp::Where => opening_to(tokens, &SEARCHES, cut, "@where"),
-        FollowUp::WhatIf(done) if states(&tokens) => {
-            let past = tokens[cut..].iter().any(|token| token.text == "@was");
-            tokens.truncate(cut);
-            tokens.splice(..0, words(&["@what", done, "if"]));
-            tokens.push(mark(past));
-            tokens
+        FollowUp::Fix => {
+            let mut found = opening_to(tokens, &ERRORS, cut, "@how");
+            if is_word(found.first(), &["@how"]) {
+                found.insert(1, Token::word("fix"));
+                return found;
+            }
+            what_if("whatdo", found, cut)
         }
+        FollowUp::Where => opening_to(tokens, &SEARCHES, cut, "@where"),
+        FollowUp::WhatIf(done) => what_if(done, tokens, cut),
         FollowUp::HowIf if states(&tokens) => {
             let mut found: Vec<Token> = tokens.drain(cut + 1..).collect();
             tokens.pop();
@@ -84,8 +86,19 @@ pub(super) fn statement_to_question(mut tokens: Vec<Token>) -> Vec<Token> {
             found.append(&mut tokens);
             found
         }
-        FollowUp::WhatIf(_) | FollowUp::HowIf => tokens,
+        FollowUp::HowIf => tokens,
     }
+}
+
+/// What to do if the statement before `cut` holds.
+fn what_if(done: &str, mut tokens: Vec<Token>, cut: usize) -> Vec<Token> {
+    if states(&tokens) {
+        let past = tokens[cut..].iter().any(|token| token.text == "@was");
+        tokens.truncate(cut);
+        tokens.splice(..0, words(&["@what", done, "if"]));
+        tokens.push(mark(past));
+    }
+    tokens
 }
 
 /// What a question behind a statement asks of it.
@@ -94,6 +107,8 @@ enum FollowUp {
     How,
     /// "How can I get one?"
     HowToGet,
+    /// "How do I fix it?"
+    Fix,
     /// "Where is it?"
     Where,
     /// "What should I do?" or "how do I fix it?": the phrase for what can or should be done.
@@ -122,9 +137,8 @@ impl FollowUp {
             }
             ["where" | "@where", "is", "it"] | ["where" | "@where", "are", "they"] => Self::Where,
             ["@what", "whatcan"] => Self::WhatIf("whatcan"),
-            ["@what", "whatdo"] | ["@how", "fix" | "solve" | "resolve", "it"] => {
-                Self::WhatIf("whatdo")
-            }
+            ["@how", "fix" | "solve" | "resolve", "it"] => Self::Fix,
+            ["@what", "whatdo"] => Self::WhatIf("whatdo"),
             _ => return None,
         })
     }
@@ -174,6 +188,14 @@ const WISHES: [&[&str]; 5] = [
     &["i", "would", "like", "to"],
     &["i", "am", "trying", "to"],
     &["i", "try", "to"],
+];
+
+/// Openings of a statement that names an error.
+const ERRORS: [&[&str]; 4] = [
+    &["i", "am", "getting"],
+    &["i", "am", "seeing"],
+    &["i", "get"],
+    &["i", "keep", "getting"],
 ];
 
 /// Whether a word of a question means something that was said before it.

@@ -2,7 +2,7 @@
 
 use super::pattern::{
     REACH, clause_end, is_break, is_end, is_form_of_verb, is_named, is_of_class, is_word, mark,
-    opens, place_before_break, place_of, place_of_row, words,
+    opens, place_before_break, place_of, place_of_row, row_before, words,
 };
 use crate::guard::scan::{Token, TokenKind};
 use crate::guard::tables::TABLES;
@@ -132,6 +132,17 @@ pub(super) fn versus_how_to_versus(mut tokens: Vec<Token>) -> Vec<Token> {
     );
     if differs {
         tokens.truncate(cut);
+    }
+    tokens
+}
+
+/// "What does X look like" is "how does X look": the phrases have left "like" out.
+pub(super) fn look_like_to_how_look(mut tokens: Vec<Token>) -> Vec<Token> {
+    let asks = opens(&tokens, [&["what"], &["do", "does"]]);
+    let end = clause_end(&tokens, 2);
+    let look = row_before(&tokens, end, [&["look"]]).filter(|at| *at > 2);
+    if look.is_some_and(|at| is_named(&tokens[2..at])) && asks {
+        tokens[0] = Token::word("how");
     }
     tokens
 }
