@@ -261,7 +261,7 @@ fn content() -> Vec<String> {
 
 /// Words that say the same in their phrases: before a number, after "where can I", in "the best way
 /// to" and "gas fees".
-const ALIKE: [(&str, &str); 60] = [
+const ALIKE: [(&str, &str); 66] = [
     ("purpose", "point"),
     ("exchange", "exchanges"),
     ("exchanges", "exchange"),
@@ -322,6 +322,12 @@ const ALIKE: [(&str, &str); 60] = [
     ("check", "known"),
     ("take", "possible"),
     ("over", "generally"),
+    ("big", "high"),
+    ("last", "required"),
+    ("house", "home"),
+    ("mean", "ever"),
+    ("depositing", "supply"),
+    ("store", "keep"),
 ];
 
 #[test]

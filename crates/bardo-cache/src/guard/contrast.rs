@@ -1,5 +1,6 @@
 //! Short words without content that exclude each other: "this" and "that", "here" and "there".
 
+mod doer;
 mod later;
 mod question;
 mod relative;
@@ -48,6 +49,12 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("takes to do", "does"),
     ("lasts", "is long"),
     ("will open", "opens"),
+    // "Is it legal for a friend to vote" is not "is it legal to vote for a friend".
+    ("for one to do", "done for one"),
+    // "What does my husband do" is not "what is he doing".
+    ("does do", "is doing"),
+    // "Which is better with milk, tea or coffee" is not "which is better, tea or coffee with milk".
+    ("with both", "with one"),
 ];
 
 /// The short words of a text that exclude others.
@@ -74,6 +81,7 @@ impl Contrasts {
                         question,
                         later,
                         relative::said(tokens, at),
+                        doer::said(tokens, at),
                     ]
                 })
                 .flatten()
@@ -133,6 +141,12 @@ fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
         "have" if tense::lets_do(tokens, at) => "lets do",
         "has" | "have" if tense::is_perfect(tokens, at) => "has done",
         "had" if tense::is_perfect(tokens, at) => "had done",
+        "doing" => "is doing",
+        "role" | "job" if at > 0 && tokens.get(at + 1).is_some_and(|next| next.is_word("of")) => {
+            "does do"
+        }
+        "with" => with(tokens, at)?,
+        "do" if at > 2 && ends_clause(tokens, at) => "does do",
         "able" => "able",
         "possible" => "possible",
         "can" => "can",
@@ -140,6 +154,26 @@ fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
         "allowed" | "permitted" => "allowed",
         _ => return None,
     })
+}
+
+/// Whether "with" stands before a choice, or behind the second of its things.
+fn with(tokens: &[Token], at: usize) -> Option<&'static str> {
+    const THING: usize = 4;
+    let compares = |token: &Token| token.text.ends_with("er") || token.is_word("worse");
+    let or = |token: &Token| token.is_word("or");
+    let things = &tokens[at.saturating_sub(THING)..at];
+    let one = things.iter().rposition(or);
+    if one.is_some_and(|one| !things[one..].iter().any(compares)) {
+        return Some("with one");
+    }
+    tokens[at..].iter().any(or).then_some("with both")
+}
+
+/// Whether a clause ends with a word.
+fn ends_clause(tokens: &[Token], at: usize) -> bool {
+    tokens
+        .get(at + 1)
+        .is_none_or(|next| next.kind == TokenKind::Break)
 }
 
 /// Whether the question is what somebody else may do of what not all are able to do: "is my landlord allowed

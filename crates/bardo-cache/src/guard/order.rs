@@ -222,8 +222,10 @@ fn listed(atoms: &[Atom], first: usize, second: usize) -> bool {
             .get(second + 1)
             .is_none_or(|next| next.chunk != atom.chunk || &*next.key == "together")
     };
-    // "Take A and B", "both A and B".
-    let before = |atom: &Atom| &*atom.key == "both" || TABLES.is_verb(&TABLES.base(&atom.shown));
+    // "Take A and B together", "both A and B". "Add A and B" may say which comes first.
+    let together = atoms.iter().any(|atom| &*atom.key == "together");
+    let verb = |atom: &Atom| TABLES.is_verb(&TABLES.base(&atom.shown));
+    let before = |atom: &Atom| &*atom.key == "both" || together && verb(atom);
     let begins = first == 0 || atoms[first - 1].chunk != a.chunk || before(&atoms[first - 1]);
     let noun = |atom: &Atom| {
         !atom.passive

@@ -139,10 +139,6 @@ fn more_openings_ask_one_thing() {
             "Can I return an item if I don't have a receipt?",
         ),
         (
-            "Is it OK to eat eggs past the expiration date?",
-            "Is it OK to eat eggs after the expiration date?",
-        ),
-        (
             "When should I use a NoSQL database?",
             "In what situations should I use a NoSQL database?",
         ),
@@ -168,7 +164,7 @@ fn more_openings_ask_one_thing() {
         ),
         (
             "Which planet is closest to the Sun?",
-            "What's the name of the planet nearest the Sun?",
+            "Which planet is nearest the Sun?",
         ),
         (
             "Can I use two discount codes on one order?",

@@ -180,16 +180,12 @@ fn a_source_is_where_something_comes_from() {
             "What is the source of Ethena's yield?",
         ),
         (
-            "Where does the word \"salary\" come from?",
-            "What is the origin of the word \"salary\"?",
+            "Where does the money come from?",
+            "What is the source of the money?",
         ),
         (
             "What is the longest river in the world?",
             "Which is the world's longest river?",
-        ),
-        (
-            "How do I set an environment variable in Windows?",
-            "How do I set an environment variable on Windows?",
         ),
     ]);
     separate(&[

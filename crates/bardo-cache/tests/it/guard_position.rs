@@ -206,15 +206,11 @@ fn a_language_may_stand_at_the_start() {
 }
 
 #[test]
-fn a_time_or_a_role_stands_before_or_behind_its_question() {
+fn a_time_stands_before_or_behind_its_question() {
     join(&[
         (
             "Did India win the match against Australia yesterday?",
             "Yesterday, did India win the match against Australia?",
-        ),
-        (
-            "Can I deduct my home office as an employee?",
-            "As an employee, can I deduct my home office?",
         ),
         (
             "How many time zones does Russia have?",
@@ -227,8 +223,8 @@ fn a_time_or_a_role_stands_before_or_behind_its_question() {
             "Yesterday, did Australia win the match against India?",
         ),
         (
-            "As an employee, can I deduct my home office?",
-            "As an employer, can I deduct my home office?",
+            "As a tenant, can I list my roommate?",
+            "Can I list my roommate as a tenant?",
         ),
         (
             "How many time zones does Russia have?",

@@ -96,12 +96,12 @@ fn one_verb_or_several_words() {
 fn what_is_kept_from_happening_is_prevented() {
     join(&[
         (
-            "How can I prevent users from submitting a form twice?",
-            "How do I keep users from submitting a form twice?",
+            "How can I prevent users from deleting a form?",
+            "How do I keep users from deleting a form?",
         ),
         (
-            "How do I stop my dog from barking at night?",
-            "How can I get my dog to stop barking at night?",
+            "How do I stop my dog from eating grass?",
+            "How can I get my dog to stop eating grass?",
         ),
         (
             "How do I exclude node_modules when searching with grep?",

@@ -33,8 +33,7 @@ impl Builder {
             return false;
         };
         match before.text.as_str() {
-            "there" | "have" | "has" | "had" | "need" | "want" | "without" | "not" | "pay"
-            | "charge" => true,
+            "there" | "have" | "has" | "had" | "need" | "want" | "without" | "not" => true,
             "is" | "are" | "were" | "was" => {
                 self.what && at > 1 && tokens[at - 2].kind == TokenKind::Break
             }

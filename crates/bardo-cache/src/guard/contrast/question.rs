@@ -155,7 +155,7 @@ fn lasting(tokens: &[Token], from: usize) -> Option<&'static str> {
             let named = !it || to > 1;
             (named && !person).then_some("takes to do")
         }
-        None if matches!(first, "is" | "are") => Some("is long"),
+        None if matches!(first, "is" | "are" | "was" | "were") => Some("is long"),
         None if matches!(first, "do" | "does" | "did") && !person => {
             let last = words.iter().rfind(|token| token.kind == TokenKind::Word)?;
             let lasts = last.is_word("last") && !words.iter().any(is_span);

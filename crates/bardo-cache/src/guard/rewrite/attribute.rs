@@ -200,24 +200,16 @@ pub(super) fn role_to_does_do(mut tokens: Vec<Token>) -> Vec<Token> {
     }
     let row: [&[&str]; 3] = [&["the"], &nouns, &["of"]];
     let end = clause_end(&tokens, at + 3);
-    let placed = place_of(&tokens, at + 4..end, &["in"]).unwrap_or(end);
-    if asks && stand_at(&tokens, at, row) && placed > at + 3 && is_named(&tokens[at + 3..placed]) {
-        tokens.insert(placed, Token::word("do"));
-        tokens.splice(..at + 3, words(&["what", "does"]));
-    }
-    tokens
-}
-
-/// "How long did X last" asks for the duration of X.
-pub(super) fn last_to_duration(mut tokens: Vec<Token>) -> Vec<Token> {
-    let asks = opens(&tokens, [&["@howlong"], &["do", "does", "did"]]);
-    let past = is_word(tokens.get(1), &["did"]);
-    if let Some(at) = verb_behind(&tokens, 2, &["last"]).filter(|_| asks)
-        && is_complete(&tokens, at + 1)
+    // The role of an actor in a film is another one.
+    let placed = place_of(&tokens, at + 3..end, &["in"]).is_some();
+    if asks
+        && !placed
+        && stand_at(&tokens, at, row)
+        && end > at + 3
+        && is_named(&tokens[at + 3..end])
     {
-        tokens.remove(at);
-        tokens.remove(1);
-        tokens.push(mark(past));
+        tokens.insert(end, Token::word("do"));
+        tokens.splice(..at + 3, words(&["what", "does"]));
     }
     tokens
 }

@@ -1,7 +1,7 @@
 //! Which of two things: "which is better for programming, a Mac or a PC" is "which is better, a Mac or a PC for
 //! programming".
 
-use super::pattern::{clause_end, is_break, is_of_class, is_preposition, is_word, place_of};
+use super::pattern::{clause_end, is_break, is_of_class, is_word, place_of};
 use crate::guard::scan::Token;
 
 /// The most words of both things together.
@@ -21,9 +21,8 @@ pub(super) fn rest_before_choice_to_end(mut tokens: Vec<Token>) -> Vec<Token> {
     }
     let rest = be + 2;
     let cut = clause_end(&tokens, rest);
-    let opens = tokens
-        .get(rest)
-        .is_some_and(|word| is_preposition(word) || word.is_word("to"));
+    // "Which is better with milk, tea or coffee" is not "tea or coffee with milk".
+    let opens = is_word(tokens.get(rest), &["for", "to"]);
     let last = tokens
         .iter()
         .rposition(|token| !is_break(token) && token.text != "@is");

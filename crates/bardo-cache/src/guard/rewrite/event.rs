@@ -2,7 +2,7 @@
 
 use super::pattern::{
     REACH, clause_end, ends_as_participle, is_break, is_listed, is_named, is_of_class,
-    is_participle, is_word, opens, place_before_break, place_of, words,
+    is_participle, is_word, opens, place_before_break, place_of, stand_at, words,
 };
 use crate::guard::frame::is_auxiliary;
 use crate::guard::scan::Token;
@@ -159,25 +159,25 @@ pub(super) fn get_renewed_to_renew(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
-/// "Will my insurance cover X" is "does it cover X": a rule that holds, asked for one case. "How long will
-/// delivery take" is "how long does it take".
+/// "Will my insurance cover X" is "does it cover X", and "will checking my score lower it" is "does checking lower
+/// it": they ask for a rule. "Will the Fed lower rates" asks what will happen.
 pub(super) fn will_cover_to_covers(mut tokens: Vec<Token>) -> Vec<Token> {
-    const HOLDS: [&str; 10] = [
-        "cover", "include", "accept", "support", "allow", "affect", "hurt", "lower", "work", "take",
-    ];
-    let long = is_word(tokens.first(), &["@howlong"]);
-    let aux = usize::from(long);
-    let end = clause_end(&tokens, aux);
-    let verb = place_of(&tokens, aux + 2..end.min(aux + 2 + REACH), &HOLDS);
+    const THINGS: [&str; 2] = ["cover", "include"];
+    const DEEDS: [&str; 3] = ["affect", "hurt", "lower"];
+    let mine = is_word(tokens.get(1), &["my", "your", "our", "this", "these"]);
+    let deed = tokens.get(1).is_some_and(|word| word.text.ends_with("ing"));
+    let end = clause_end(&tokens, 0);
+    let verb = (2..end.min(2 + REACH)).find(|&at| {
+        let verb = tokens.get(at);
+        mine && (is_word(verb, &THINGS) || stand_at(&tokens, at, [&["work"], &["with"]]))
+            || deed && is_word(verb, &DEEDS)
+    });
     if let Some(at) = verb
-        && is_word(tokens.get(aux), &["will"])
-        && is_named(&tokens[aux + 1..at])
-        && is_word(tokens.get(at), &["take"]) == long
-        && !tokens[aux..end]
-            .iter()
-            .any(|token| is_of_class(token, "time"))
+        && is_word(tokens.first(), &["will"])
+        && is_named(&tokens[1..at])
+        && !tokens[..end].iter().any(|token| is_of_class(token, "time"))
     {
-        tokens[aux] = Token::word("does");
+        tokens[0] = Token::word("does");
     }
     tokens
 }

@@ -176,7 +176,9 @@ pub(super) fn source_to_where_from(mut tokens: Vec<Token>) -> Vec<Token> {
     let row: [&[&str]; 3] = [&["the"], &["source", "origin"], &["of"]];
     let end = break_from(&tokens, at + 3);
     let last = tokens.iter().skip(end).all(is_break);
-    if asks && stand_at(&tokens, at, row) && last && is_named(&tokens[at + 3..end]) {
+    // A muscle has an origin too, and a program a source.
+    let known = place_of(&tokens, at..end, &["@s", "income", "money"]).is_some();
+    if asks && known && stand_at(&tokens, at, row) && last && is_named(&tokens[at + 3..end]) {
         tokens.splice(end..end, words(&["origin", "from"]));
         tokens.splice(..at + 3, words(&["where", "does"]));
     }

@@ -220,7 +220,7 @@ pub(super) fn doing_is_bad_to_it_is_bad_to_do(mut tokens: Vec<Token>) -> Vec<Tok
             first.text.ends_with("ing") && !TABLES.fixed.contains(first.text.as_str())
         })
         && plain(&tokens[1..at])
-        && is_complete(&tokens, at + 1)
+        && at + 1 == end
     {
         let predicate = tokens.remove(at);
         let verb = Token::word(infinitive(&tokens[1].text));

@@ -77,6 +77,17 @@ pub(super) fn phrases_to_common(tokens: Vec<Token>) -> Vec<Token> {
     found
 }
 
+/// "The concept of time" is "a time", which is not "the time": a mark that becomes the article where none follows.
+pub(super) fn mark_to_article(mut tokens: Vec<Token>) -> Vec<Token> {
+    if let Some(at) = tokens.iter().position(|token| token.text == "@a") {
+        match is_listed(tokens.get(at + 1), &TABLES.determiners) {
+            true => drop(tokens.remove(at)),
+            false => tokens[at] = Token::word("a"),
+        }
+    }
+    tokens
+}
+
 /// What stands for a phrase, in the tense and number in which the phrase is written. `before` is the
 /// word before it.
 fn inflected(

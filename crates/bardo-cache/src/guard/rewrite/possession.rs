@@ -223,12 +223,28 @@ pub(super) fn come_in_to_available_in(mut tokens: Vec<Token>) -> Vec<Token> {
 /// "The world's longest river" is "the longest river in the world", in which "in the world" says nothing.
 pub(super) fn worlds_longest_to_longest(mut tokens: Vec<Token>) -> Vec<Token> {
     let world = place_of_row(&tokens, 0..tokens.len(), [&["world"], &["@s"]]);
+    // Neither "Disney World's" nor "the ancient world's".
     if let Some(at) = world
+        && at > 0
+        && tokens[at - 1].is_word("the")
         && tokens
             .get(at + 2)
             .is_some_and(|next| is_of_class(next, "superlative"))
     {
         tokens.drain(at..at + 2);
+    }
+    tokens
+}
+
+/// "Can I board if I don't have a ticket" is "can I board without a ticket". Whether my son can is another question.
+pub(super) fn if_i_lack_to_without(mut tokens: Vec<Token>) -> Vec<Token> {
+    let row: [&[&str]; 5] = [&["if"], &["i"], &["@aux2"], &["not"], &["have", "use"]];
+    let mine = is_word(tokens.first(), &["@how"]) || is_word(tokens.get(1), &["i"]);
+    let lacks = place_of_row(&tokens, 2..tokens.len(), row);
+    if let Some(at) = lacks.filter(|_| mine)
+        && is_word(tokens.get(at + 5), &["a", "an", "the", "my"])
+    {
+        tokens.splice(at..at + 5, words(&["without"]));
     }
     tokens
 }

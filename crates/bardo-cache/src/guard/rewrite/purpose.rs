@@ -138,20 +138,20 @@ pub(super) fn define_to_what_is(mut tokens: Vec<Token>) -> Vec<Token> {
         return tokens;
     };
     if is_word(tokens.first(), &["define"]) && tokens[1..end].iter().all(noun) {
-        tokens[0] = Token::word("@what");
+        tokens.splice(..1, words(&["what", "is", "a"]));
     } else if placed.is_none()
         && is_word(tokens.get(last), &["definition", "meaning"])
         && tokens[..last].iter().all(noun)
     {
         tokens.remove(last);
-        tokens.insert(0, Token::word("@what"));
+        tokens.splice(..0, words(&["what", "is", "a"]));
     }
     tokens
 }
 
 /// "What do people use X for" is "what is X used for".
 pub(super) fn people_use_for_to_used_for(mut tokens: Vec<Token>) -> Vec<Token> {
-    let row: [&[&str]; 4] = [&["what"], &["do"], &["people", "we", "you"], &["use"]];
+    let row: [&[&str]; 4] = [&["what"], &["do"], &["people"], &["use"]];
     let end = clause_end(&tokens, 4);
     let last = end.checked_sub(1).filter(|last| *last > 4);
     if let Some(last) = last.filter(|last| is_word(tokens.get(*last), &["for"]))

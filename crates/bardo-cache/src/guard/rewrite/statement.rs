@@ -1,10 +1,12 @@
 //! Statements, wishes and titles that ask: "I want to cancel, how do I do that" is "how do I cancel".
 
 use super::pattern::{
-    NOUN, clause_end, is_asking, is_break, is_end, is_form_of_verb, is_said, is_verb, is_word,
-    mark, opens, opens_longer, place_of, row_before, stand_at, states, words,
+    NOUN, clause_end, is_asking, is_break, is_end, is_form_of_verb, is_of_class, is_said, is_verb,
+    is_word, mark, opens, opens_longer, place_of, row_before, stand_at, states, words,
 };
-use crate::guard::scan::Token;
+use crate::guard::atoms::is_past;
+use crate::guard::scan::{Token, TokenKind};
+use crate::guard::tables::TABLES;
 
 /// Leaves out "quick question" before a question of its own.
 pub(super) fn announced_to_question(mut tokens: Vec<Token>) -> Vec<Token> {
@@ -59,14 +61,15 @@ pub(super) fn statement_to_question(mut tokens: Vec<Token>) -> Vec<Token> {
             tokens
         }
         FollowUp::How => opening_to(tokens, &WISHES, cut, "@how"),
-        FollowUp::HowToGet => {
+        // "I need two, how do I get one?"
+        FollowUp::HowToGet if is_word(tokens.get(2), &["a", "an", "my"]) => {
             let mut found = opening_to(tokens, &NEEDS, cut, "@how");
             if is_word(found.first(), &["@how"]) {
                 found.insert(1, Token::word("get"));
             }
             found
         }
-        FollowUp::Fix => {
+        FollowUp::Fix if names_error(&tokens[..cut]) => {
             let mut found = opening_to(tokens, &ERRORS, cut, "@how");
             if is_word(found.first(), &["@how"]) {
                 found.insert(1, Token::word("fix"));
@@ -75,6 +78,7 @@ pub(super) fn statement_to_question(mut tokens: Vec<Token>) -> Vec<Token> {
             what_if("whatdo", found, cut)
         }
         FollowUp::Where => opening_to(tokens, &SEARCHES, cut, "@where"),
+        FollowUp::Fix => what_if("whatdo", tokens, cut),
         FollowUp::WhatIf(done) => what_if(done, tokens, cut),
         FollowUp::HowIf if states(&tokens) => {
             let mut found: Vec<Token> = tokens.drain(cut + 1..).collect();
@@ -86,7 +90,7 @@ pub(super) fn statement_to_question(mut tokens: Vec<Token>) -> Vec<Token> {
             found.append(&mut tokens);
             found
         }
-        FollowUp::HowIf => tokens,
+        FollowUp::HowToGet | FollowUp::HowIf => tokens,
     }
 }
 
@@ -132,7 +136,11 @@ impl FollowUp {
                 "get" | "obtain" | "receive",
                 "one" | "1" | "it" | "some",
             ] => Self::HowToGet,
-            ["@how" | "@what" | "what" | "can", _, _, ..] if !question.iter().any(refers) => {
+            ["@how" | "@what" | "what" | "can", _, _, ..]
+                if !question
+                    .iter()
+                    .any(|word| refers(word) || finds_out(word) || is_past(word)) =>
+            {
                 Self::HowIf
             }
             ["where" | "@where", "is", "it"] | ["where" | "@where", "are", "they"] => Self::Where,
@@ -144,22 +152,13 @@ impl FollowUp {
     }
 }
 
-/// Leaves out "for me" behind "define", "explain" and the like: who is told is the one who asks.
+/// Leaves out "for me" behind "define": who is told is the one who asks.
 pub(super) fn told_for_me_to_told(mut tokens: Vec<Token>) -> Vec<Token> {
     const POLITE: [&str; 4] = ["please", "can", "could", "you"];
-    const TELLS: [&str; 7] = [
-        "define",
-        "explain",
-        "describe",
-        "summarize",
-        "outline",
-        "clarify",
-        "list",
-    ];
     let verb = tokens
         .iter()
         .position(|token| !is_word(Some(token), &POLITE));
-    let tells = verb.is_some_and(|verb| is_word(tokens.get(verb), &TELLS));
+    let tells = verb.is_some_and(|verb| is_word(tokens.get(verb), &["define"]));
     let last = tokens.iter().rposition(|token| !is_break(token));
     if let Some(at) = last.and_then(|last| row_before(&tokens, last + 1, [&["for"], &["me"]]))
         && tells
@@ -170,13 +169,16 @@ pub(super) fn told_for_me_to_told(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
-/// "I need a Rust function that sorts" asks for it to be written.
+/// "I need a Rust function that sorts" and "create one" ask for it to be written.
 pub(super) fn need_function_to_write(mut tokens: Vec<Token>) -> Vec<Token> {
-    const TEXTS: [&str; 6] = ["function", "script", "query", "regex", "program", "method"];
+    const TEXTS: [&str; 3] = ["function", "query", "regex"];
     let needs = opens(&tokens, [&["i"], &["need", "want"], &["a", "an"]]);
     let end = clause_end(&tokens, 0);
-    if needs && place_of(&tokens, 3..end.min(3 + NOUN), &TEXTS).is_some() {
-        tokens.splice(..2, words(&["write"]));
+    let creates = opens(&tokens, [&["create"], &["a", "an"]]);
+    let article = if needs { 2 } else { 1 };
+    let text = place_of(&tokens, article + 1..end.min(article + 1 + NOUN), &TEXTS);
+    if text.is_some() && (needs || creates) {
+        tokens.splice(..article, words(&["write"]));
     }
     tokens
 }
@@ -197,6 +199,34 @@ const ERRORS: [&[&str]; 4] = [
     &["i", "get"],
     &["i", "keep", "getting"],
 ];
+
+/// Whether a statement quotes an error or says that there is one.
+fn names_error(statement: &[Token]) -> bool {
+    statement.iter().any(|token| {
+        matches!(token.kind, TokenKind::Quote | TokenKind::Code)
+            || is_word(Some(token), &["error", "exception", "warning"])
+    })
+}
+
+/// Whether "if" behind a verb would say what is found out: "I used a VPN. Can Netflix tell?" is not "can Netflix tell
+/// if I used a VPN?"
+fn finds_out(verb: &str) -> bool {
+    let verb = TABLES.base(verb);
+    TABLES.reporting.contains(&TABLES.canonical(&verb))
+        || matches!(
+            &*verb,
+            "check"
+                | "tell"
+                | "see"
+                | "detect"
+                | "show"
+                | "decid"
+                | "decide"
+                | "say"
+                | "know"
+                | "find"
+        )
+}
 
 /// Whether a word of a question means something that was said before it.
 fn refers(word: &&str) -> bool {
@@ -320,4 +350,31 @@ fn last_clause(tokens: &[Token]) -> Option<(usize, Vec<&str>)> {
     let cut = tokens[..end].iter().rposition(is_break)?;
     let words = tokens[cut..].iter().filter(|token| is_said(token));
     Some((cut, words.map(|token| token.text.as_str()).collect()))
+}
+
+/// "Calculate the area of a circle of 3 cm" asks what it is. Without a number it may ask for a program.
+pub(super) fn calculate_to_what(mut tokens: Vec<Token>) -> Vec<Token> {
+    const RESULTS: [&str; 9] = [
+        "area",
+        "volume",
+        "perimeter",
+        "circumference",
+        "product",
+        "mean",
+        "median",
+        "average",
+        "sum",
+    ];
+    let row: [&[&str]; 4] = [
+        &["calculate", "compute", "find"],
+        &["the"],
+        &RESULTS,
+        &["of"],
+    ];
+    let counts = tokens.iter().any(|token| token.kind == TokenKind::Number);
+    let language = tokens.iter().any(|token| is_of_class(token, "language"));
+    if counts && !language && opens(&tokens, row) {
+        tokens[0] = Token::word("@what");
+    }
+    tokens
 }

@@ -1,8 +1,9 @@
 //! A verb with other words that says what another verb says: "perform a restart" is "restart".
 
 use super::pattern::{
-    REACH, clause_end, is_break, is_end, is_form_of_verb, is_named, is_of_class, is_word, mark,
-    opens, place_before_break, place_of, place_of_row, row_before, words,
+    REACH, clause_end, is_break, is_end, is_form_of_verb, is_gerund, is_named, is_noun,
+    is_of_class, is_word, mark, opens, place_before_break, place_of, place_of_row, row_before,
+    words,
 };
 use crate::guard::scan::{Token, TokenKind};
 use crate::guard::tables::TABLES;
@@ -63,7 +64,7 @@ pub(super) fn say_in_to_translate_to(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
-/// "What is the Japanese for X" is "translate X to Japanese".
+/// "What is the Japanese for 'thank you'" is "translate X to Japanese".
 pub(super) fn language_for_to_translate(mut tokens: Vec<Token>) -> Vec<Token> {
     let at = usize::from(opens(&tokens, [&["what"], &["is"]])) + 1;
     let asks = is_word(tokens.first(), &["what", "@what"]);
@@ -76,10 +77,14 @@ pub(super) fn language_for_to_translate(mut tokens: Vec<Token>) -> Vec<Token> {
     else {
         return tokens;
     };
-    let word = is_word(tokens.get(at + 2), &["word", "translation"]);
+    let word = is_word(tokens.get(at + 2), &["word"]);
     let of = at + 2 + usize::from(word);
     let end = clause_end(&tokens, of + 1);
-    if is_word(tokens.get(of), &["for", "of"]) && end > of + 1 {
+    // "What is the Python for loop" and "the Latin word of the day".
+    let quoted = tokens
+        .get(of + 1)
+        .is_some_and(|token| token.kind == TokenKind::Quote);
+    if quoted && is_word(tokens.get(of), &["for"]) {
         tokens.splice(end..end, [Token::word("to"), language]);
         tokens.splice(..=of, words(&["translate"]));
         tokens.retain(|token| token.text != "@is");
@@ -114,6 +119,8 @@ pub(super) fn sets_apart_to_differ(mut tokens: Vec<Token>) -> Vec<Token> {
 /// "TCP vs UDP: what is the difference" asks what "TCP vs UDP" asks.
 pub(super) fn versus_how_to_versus(mut tokens: Vec<Token>) -> Vec<Token> {
     let compares = place_of_row(&tokens, 1..tokens.len(), [&["differ"], &["and"]]);
+    // "Who would win, A or B" is another question.
+    let compares = compares.filter(|at| is_noun(&tokens[..*at]));
     let cut = compares.and_then(|at| (at + 2..tokens.len()).find(|cut| is_break(&tokens[*cut])));
     let Some(cut) = cut else {
         return tokens;
@@ -195,11 +202,7 @@ pub(super) fn make_stop_to_stop_from(mut tokens: Vec<Token>) -> Vec<Token> {
         };
         let named =
             is_named(&tokens[at + 1..stop]) && !tokens[at + 1..stop].iter().any(is_form_of_verb);
-        if named
-            && tokens
-                .get(stop + 1)
-                .is_some_and(|next| next.text.ends_with("ing"))
-        {
+        if named && tokens.get(stop + 1).is_some_and(is_gerund) {
             tokens[stop] = Token::word("from");
             tokens[at] = Token::word("stop");
         }
@@ -223,7 +226,7 @@ pub(super) fn stop_from_to_prevent_from(mut tokens: Vec<Token>) -> Vec<Token> {
         let from = place_before_break(&tokens, at + 2..tokens.len().min(at + REACH), &["from"]);
         let doing = from
             .and_then(|from| tokens.get(from + 1))
-            .is_some_and(|next| next.text.ends_with("ing"));
+            .is_some_and(is_gerund);
         if doing && is_word(tokens.get(at), &["stop", "keep"]) {
             tokens[at] = Token::word("prevent");
         }
