@@ -55,6 +55,9 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("does do", "is doing"),
     // "Which is better with milk, tea or coffee" is not "which is better, tea or coffee with milk".
     ("with both", "with one"),
+    // "Is zero an even number" is not "is zero even a number".
+    ("the even", "even the"),
+    ("the only", "only the"),
 ];
 
 /// The short words of a text that exclude others.
@@ -146,6 +149,8 @@ fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
             "does do"
         }
         "with" => with(tokens, at)?,
+        "even" => article_beside(tokens, at, ["the even", "even the"])?,
+        "only" => article_beside(tokens, at, ["the only", "only the"])?,
         "do" if at > 2 && ends_clause(tokens, at) => "does do",
         "able" => "able",
         "possible" => "possible",
@@ -167,6 +172,22 @@ fn with(tokens: &[Token], at: usize) -> Option<&'static str> {
         return Some("with one");
     }
     tokens[at..].iter().any(or).then_some("with both")
+}
+
+/// The first of two marks where an article stands before a word, and the second where one stands behind it.
+fn article_beside(
+    tokens: &[Token],
+    at: usize,
+    [before, behind]: [&'static str; 2],
+) -> Option<&'static str> {
+    let article = |token: Option<&Token>| {
+        token.is_some_and(|token| matches!(token.text.as_str(), "a" | "an" | "the"))
+    };
+    let first = at.checked_sub(1).and_then(|place| tokens.get(place));
+    if article(first) {
+        return Some(before);
+    }
+    article(tokens.get(at + 1)).then_some(behind)
 }
 
 /// Whether a clause ends with a word.

@@ -271,3 +271,38 @@ fn what_i_do_is_not_what_i_should_do() {
         "Which version of Node should I be running?",
     )]);
 }
+
+#[test]
+fn who_does_it_and_for_whom_and_when_are_other_questions() {
+    join(&[
+        (
+            "Is it legal for felons to vote?",
+            "Is voting legal for felons?",
+        ),
+        ("How long was the war?", "How long did the war last?"),
+    ]);
+    separate(&[
+        (
+            "Is it legal to vote for a relative?",
+            "Is it legal for a relative to vote?",
+        ),
+        (
+            "Is cooking good for people?",
+            "Is it good to cook for people?",
+        ),
+        ("What does my husband do?", "What is my husband doing?"),
+        (
+            "Which is better with milk, tea or coffee?",
+            "Which is better, tea or coffee with milk?",
+        ),
+        (
+            "How long did the Titanic last?",
+            "How long was the Titanic?",
+        ),
+        ("Is zero an even number?", "Is zero even a number?"),
+        (
+            "Is this the only charger of the set?",
+            "Is this only the charger of the set?",
+        ),
+    ]);
+}
