@@ -11,6 +11,7 @@ use super::tables::TABLES;
 pub(super) fn changed(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) -> Option<Mismatch> {
     let sides = sides_agree(one, other);
     let compares = |atom: &Atom| sides || matches!(&*atom.key, "differ" | stems::DISTANCE);
+    let choices = crossed_choice(one, other);
     let written = |atom: &Atom| is_written_in(one, atom) && is_written_in(other, atom);
     for (at, &(a1, b1)) in pairs.iter().enumerate() {
         for &(a2, b2) in &pairs[at + 1..] {
@@ -39,7 +40,10 @@ pub(super) fn changed(one: &[Atom], other: &[Atom], pairs: &[(usize, usize)]) ->
                 || written(first.0) && !is_conjunction(second.0)
                 || written(second.0) && !is_conjunction(first.0)
                 || alternatives(one, a1, a2) && alternatives(other, b2, b1)
-                || exchanged_choice(one, [a1, a2], other, [b2, b1])
+                || choices.as_ref().is_some_and(|(first, second)| {
+                    [a1, a2].iter().all(|at| first.contains(at))
+                        && [b1, b2].iter().all(|at| second.contains(at))
+                })
                 || listed(one, a1, a2) && listed(other, b2, b1)
                 || nominalized(one, [a1, a2], other, [b2, b1])
                 || nominalized(other, [b2, b1], one, [a1, a2]);
@@ -249,19 +253,18 @@ fn alternatives(atoms: &[Atom], first: usize, second: usize) -> bool {
     second == first + 1 && atoms[second].joined == Some("or")
 }
 
-/// Two phrases joined by "or" in the other order: "a hot wallet or a cold wallet".
-fn exchanged_choice(one: &[Atom], a: [usize; 2], other: &[Atom], b: [usize; 2]) -> bool {
-    let (Some((first, second)), Some((third, fourth))) = (choice(one), choice(other)) else {
-        return false;
+/// Where each text names two phrases joined by "or", if the other text has them in the other order: "a hot wallet or
+/// a cold wallet".
+fn crossed_choice(one: &[Atom], other: &[Atom]) -> Option<(Range<usize>, Range<usize>)> {
+    let ((first, second), (third, fourth)) = (choice(one)?, choice(other)?);
+    let equal = |a: &Range<usize>, b: &Range<usize>| {
+        let (a, b) = (&one[a.clone()], &other[b.clone()]);
+        a.iter()
+            .map(|atom| &atom.key)
+            .eq(b.iter().map(|atom| &atom.key))
     };
-    let keys = |atoms: &[Atom]| -> Vec<_> { atoms.iter().map(|atom| atom.key.clone()).collect() };
-    let crossed = keys(&one[first.clone()]) == keys(&other[fourth.clone()])
-        && keys(&one[second.clone()]) == keys(&other[third.clone()]);
-    let within = |from: &Range<usize>, to: &Range<usize>, places: [usize; 2]| {
-        let whole = from.start..to.end;
-        places.iter().all(|place| whole.contains(place))
-    };
-    crossed && within(&first, &second, a) && within(&third, &fourth, b)
+    let crossed = equal(&first, &fourth) && equal(&second, &third);
+    crossed.then_some((first.start..second.end, third.start..fourth.end))
 }
 
 /// The places of both phrases of a choice, where a text has a single one.

@@ -156,16 +156,9 @@ pub(super) fn use_to_usage(mut tokens: Vec<Token>) -> Vec<Token> {
 }
 
 /// "How much does X weigh" asks for the weight of X.
-pub(super) fn weigh_to_weight_of(mut tokens: Vec<Token>) -> Vec<Token> {
+pub(super) fn weigh_to_weight_of(tokens: Vec<Token>) -> Vec<Token> {
     let asks = opens(&tokens, [&["@howmuch"], &["do", "does"]]);
-    if let Some(at) = verb_behind(&tokens, 2, &["weigh"]).filter(|_| asks)
-        && is_complete(&tokens, at + 1)
-    {
-        tokens.remove(at);
-        tokens.splice(..2, words(&["@what", "weight", "of"]));
-        tokens.push(mark(false));
-    }
-    tokens
+    verb_to_noun(tokens, asks, "weigh", &["@what", "weight", "of"])
 }
 
 /// "The workings of X" and "the mechanism behind X" are how X works.
@@ -215,13 +208,18 @@ pub(super) fn role_to_does_do(mut tokens: Vec<Token>) -> Vec<Token> {
 }
 
 /// "When is X due" asks for the due date of X.
-pub(super) fn due_to_due_date(mut tokens: Vec<Token>) -> Vec<Token> {
+pub(super) fn due_to_due_date(tokens: Vec<Token>) -> Vec<Token> {
     let asks = opens(&tokens, [&["when"], &["is", "are"]]);
-    if let Some(at) = verb_behind(&tokens, 2, &["due"]).filter(|_| asks)
+    verb_to_noun(tokens, asks, "due", &["@what", "the", "due", "date", "of"])
+}
+
+/// The question with `opening` in place of its first two words and of the word that ends its clause.
+fn verb_to_noun(mut tokens: Vec<Token>, asks: bool, verb: &str, opening: &[&str]) -> Vec<Token> {
+    if let Some(at) = verb_behind(&tokens, 2, &[verb]).filter(|_| asks)
         && is_complete(&tokens, at + 1)
     {
         tokens.remove(at);
-        tokens.splice(..2, words(&["@what", "the", "due", "date", "of"]));
+        tokens.splice(..2, words(opening));
         tokens.push(mark(false));
     }
     tokens
