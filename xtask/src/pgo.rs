@@ -52,8 +52,29 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         format!("{}\n", env!("CARGO_PKG_VERSION")),
     )
     .context("write the version of the workspace")?;
+    let manifest = fs::read_to_string(workspace.root().join("Cargo.toml"));
+    let profiles = profiles(&manifest.context("read the profiles of the workspace")?);
+    fs::write(kept.join("profiles"), profiles).context("write the profiles of the counts")?;
     println!("deploy/pgo has the new counts; deploy/build.sh uses them");
     Ok(true)
+}
+
+/// The lines of a manifest that say how the profiles `release` and `dist` are compiled, without
+/// comments. Cargo puts them into the names of functions: after a change, the counts of a changed
+/// package and of all that depend on it fit no function.
+fn profiles(manifest: &str) -> String {
+    let lines = manifest.lines().map(str::trim);
+    let mut is_profile = false;
+    let kept = lines.filter(|line| {
+        if line.starts_with('[') {
+            let name = line.trim_start_matches('[');
+            is_profile = ["profile.release", "profile.dist"]
+                .iter()
+                .any(|one| name.starts_with(one));
+        }
+        is_profile && !line.is_empty() && !line.starts_with('#')
+    });
+    kept.map(|line| format!("{line}\n")).collect()
 }
 
 /// The compiler of this workspace, as far as counts depend on it.
@@ -153,4 +174,17 @@ fn merge(merger: &Path, counts: &Path, into: &Path) -> Result<()> {
         bail!("the counts in {} were not merged", counts.display());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::profiles;
+
+    #[test]
+    fn the_profiles_of_a_manifest_are_read_without_comments() {
+        let manifest = "[profile.dev]\nopt-level = 1\n\n# Quick.\n[profile.release]\nlto = \"off\"\n\n\
+            [profile.dist.package]\n  # Hot.\n  a.opt-level = 3\n\n[profile.bench]\ninherits = \"dist\"\n";
+        let read = "[profile.release]\nlto = \"off\"\n[profile.dist.package]\na.opt-level = 3\n";
+        assert_eq!(profiles(manifest), read);
+    }
 }
