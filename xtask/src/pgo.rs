@@ -52,25 +52,27 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         format!("{}\n", env!("CARGO_PKG_VERSION")),
     )
     .context("write the version of the workspace")?;
-    let manifest = fs::read_to_string(workspace.root().join("Cargo.toml"));
-    let profiles = profiles(&manifest.context("read the profiles of the workspace")?);
+    let profiles = profiles(&workspace)?;
     fs::write(kept.join("profiles"), profiles).context("write the profiles of the counts")?;
     println!("deploy/pgo has the new counts; deploy/build.sh uses them");
     Ok(true)
 }
 
-/// The lines of a manifest that say how the profiles `release` and `dist` are compiled, without
-/// comments. Cargo puts them into the names of functions: after a change, the counts of a changed
-/// package and of all that depend on it fit no function.
-fn profiles(manifest: &str) -> String {
-    let lines = manifest.lines().map(str::trim);
+/// What Cargo.toml says of the profiles `release` and `dist`, without comments. Cargo puts the
+/// profile into the names of functions: after a change, the counts of a changed package and of all
+/// that depend on it fit no function.
+fn profiles(workspace: &Workspace) -> Result<String> {
+    let manifest = fs::read_to_string(workspace.root().join("Cargo.toml"));
+    Ok(profile_lines(&manifest.context("read Cargo.toml")?))
+}
+
+fn profile_lines(manifest: &str) -> String {
     let mut is_profile = false;
+    let lines = manifest.lines().map(str::trim);
     let kept = lines.filter(|line| {
         if line.starts_with('[') {
-            let name = line.trim_start_matches('[');
-            is_profile = ["profile.release", "profile.dist"]
-                .iter()
-                .any(|one| name.starts_with(one));
+            let profiles = ["[profile.release", "[profile.dist"];
+            is_profile = profiles.iter().any(|start| line.starts_with(start));
         }
         is_profile && !line.is_empty() && !line.starts_with('#')
     });
@@ -178,13 +180,24 @@ fn merge(merger: &Path, counts: &Path, into: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::profiles;
+    use std::fs;
+
+    use super::{profile_lines, profiles};
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn the_counts_were_taken_with_the_profiles_of_the_workspace() {
+        let workspace = Workspace::find().unwrap();
+        let kept = fs::read_to_string(workspace.root().join("deploy/pgo/profiles")).unwrap();
+        let now = profiles(&workspace).unwrap();
+        assert_eq!(now, kept, "take new counts: cargo xtask pgo");
+    }
 
     #[test]
     fn the_profiles_of_a_manifest_are_read_without_comments() {
         let manifest = "[profile.dev]\nopt-level = 1\n\n# Quick.\n[profile.release]\nlto = \"off\"\n\n\
             [profile.dist.package]\n  # Hot.\n  a.opt-level = 3\n\n[profile.bench]\ninherits = \"dist\"\n";
         let read = "[profile.release]\nlto = \"off\"\n[profile.dist.package]\na.opt-level = 3\n";
-        assert_eq!(profiles(manifest), read);
+        assert_eq!(profile_lines(manifest), read);
     }
 }
