@@ -1,9 +1,11 @@
 //! A provider that says and does exactly what a test tells it.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
+
+use tokio::net::TcpSocket;
 
 use crate::http::PATIENCE;
 
@@ -210,8 +212,14 @@ impl Drop for Turn {
     }
 }
 
-/// An address where nobody listens.
+/// An address that refuses connections. Its port stays bound until the process ends, so that no
+/// server of another test gets it.
 pub(crate) fn nobody() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("it is bound")
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket
+        .bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+        .expect("a free port");
+    let address = socket.local_addr().expect("it is bound");
+    std::mem::forget(socket);
+    address
 }

@@ -1,3 +1,5 @@
+use std::net::Ipv4Addr;
+
 use bardo_types::money::MicroUsd;
 use bardo_types::secret::Secret;
 use bardo_types::unit::UnitInterval;
@@ -8,7 +10,7 @@ use golem_inference::{CallSpec, Client, ClientError, Message};
 use http::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::stub::{Stub, answer};
 
@@ -233,9 +235,10 @@ async fn a_connection_that_was_closed_in_silence_is_replaced() {
 
 #[tokio::test]
 async fn a_gateway_that_is_not_there_is_named() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
+    // The port stays bound, so that no other server gets it, and refuses connections.
+    let bound = TcpSocket::new_v4().unwrap();
+    bound.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let address = bound.local_addr().unwrap();
     let endpoint = GatewayAddress::parse(&format!("http://{address}")).unwrap();
     let error = Client::new(endpoint, None)
         .ask(&thought())

@@ -11,6 +11,7 @@ use crate::http::Request;
 use crate::paying::maker;
 use crate::paying::till::Till;
 use crate::rig::Gateway;
+use crate::scripted::nobody;
 use crate::sse::Caller;
 
 const SECRET: &str = "a secret that signs";
@@ -81,13 +82,6 @@ fn silent() -> (String, TcpListener) {
         listener.local_addr().expect("bound")
     );
     (url, listener)
-}
-
-/// An address that nothing listens at.
-fn dead() -> String {
-    let (url, listener) = silent();
-    drop(listener);
-    url
 }
 
 fn next(messages: &Receiver<Message>) -> Message {
@@ -167,7 +161,7 @@ fn receivers_that_are_dead_or_never_answer_hold_up_neither_requests_nor_other_re
     let mut config = maker::billed(&maker::maker());
     config["alerts"] = settings(&json!([
         { "url": slow },
-        { "url": dead() },
+        { "url": format!("http://{}/dead/canary", nobody()) },
         { "url": url, "events": ["store.failing"] }
     ]));
     let till = Till::new(config);
