@@ -491,7 +491,7 @@ impl Engine {
                 .map_or(MarkPlan::USUAL, |cache| cache.plan()),
         };
         let searches = routed.is_some_and(|routed| routed.searches());
-        let price = price::of(call.snapshot(), &candidate, searches);
+        let price = price::of(call, &candidate, dialect, searches);
         let planned = match call.task() {
             Task::Generate => {
                 let most = call.size().searches.max(u64::from(searches));

@@ -25,14 +25,37 @@ pub(crate) fn rate(principal: &Principal, snapshot: &Snapshot) -> BasisPoints {
     }
 }
 
-/// The prices of a candidate, with a fee where the provider may search; `None` where it must not be
-/// billed.
-pub(crate) fn of(snapshot: &Snapshot, candidate: &Candidate, searches: bool) -> Option<Price> {
+/// The prices of a candidate that is called in `dialect`, with a fee where the provider may search;
+/// `None` where it must not be billed.
+pub(crate) fn of(
+    call: &Call,
+    candidate: &Candidate,
+    dialect: Dialect,
+    searches: bool,
+) -> Option<Price> {
+    let snapshot = call.snapshot();
     let mut price = snapshot.price(candidate)?;
     if searches {
         price.web_search.get_or_insert(USUAL_SEARCH_FEE);
     }
-    Some(price)
+    match snapshot.endpoint(candidate).service {
+        Service::Anthropic if stays_in_region(call, dialect) => price.tokens_times(11, 10),
+        _ => Some(price),
+    }
+}
+
+/// Whether Anthropic is asked to work in one region, where each token costs 1.1 times its price:
+/// <https://platform.claude.com/docs/en/about-claude/pricing>, "Data residency pricing". Requests of
+/// other dialects lose the member.
+fn stays_in_region(call: &Call, dialect: Dialect) -> bool {
+    if (call.dialect(), dialect) != (Dialect::Anthropic, Dialect::Anthropic) {
+        return false;
+    }
+    let top = call.top();
+    match top.get("inference_geo") {
+        None | Some("null") => false,
+        Some(_) => top.string("inference_geo").as_deref() != Some("global"),
+    }
 }
 
 /// Whether the usage of a service counts writes into its cache without their lifetimes. OpenRouter

@@ -8,6 +8,7 @@ use crate::feature::FeatureSet;
 use crate::money::{MicroUsd, PricePerMillion};
 use crate::privacy::SecurityClass;
 
+mod multiple;
 mod offers;
 
 /// A wire format that the gateway speaks, as a client dialect, an upstream dialect, or both.

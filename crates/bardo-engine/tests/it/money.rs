@@ -63,6 +63,40 @@ async fn a_whole_answer_is_charged_before_it_is_handed_over() {
     }
 }
 
+/// Anthropic's price of a token in one region is 1.1 times that of the list.
+#[tokio::test]
+async fn an_answer_that_stays_in_one_region_costs_what_the_provider_takes_for_it() {
+    let cases = [
+        (Dialect::Anthropic, json!("us"), 11),
+        (Dialect::Anthropic, json!("global"), 10),
+        (Dialect::Anthropic, json!(null), 10),
+        // The member does not get to the provider.
+        (Dialect::Chat, json!("us"), 10),
+    ];
+    for (dialect, region, tenths) in cases {
+        for streams in [false, true] {
+            let purse = Purse::with("10").await;
+            let mut body = prompt(dialect, "claude-sonnet-5-5", "Hi");
+            body["inference_geo"] = region.clone();
+            body["stream"] = json!(streams);
+            purse.ask(dialect, &body).await.expect("an answer");
+            let sent = purse.bench.received().await.pop().expect("a request");
+            let place = format!("{dialect:?} {region} {streams}: {sent}");
+            assert_eq!(
+                sent.contains("inference_geo"),
+                dialect == Dialect::Anthropic,
+                "{place}"
+            );
+            let receipt = purse.receipt().await;
+            let usage = receipt.usage.clone().expect("the provider counts");
+            let listed = charge(usage.prompt(), usage.output).get();
+            let spent = purse.balance().await.spent.get();
+            let exact = (listed * tenths).div_ceil(10);
+            assert!(spent.abs_diff(exact) <= 1, "{spent} {exact} {place}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_stream_ends_with_what_it_cost_and_that_is_what_was_charged() {
     for dialect in CALLERS {
