@@ -217,35 +217,7 @@ fn discounted(price: Price, share: &RawJson) -> Option<Price> {
     const WHOLE: u32 = 1_000_000;
     let share = u32::try_from(MicroUsd::from_usd(decimal(share)).ok()?.get()).ok()?;
     let left = WHOLE.checked_sub(share)?;
-    let cut = |price: PricePerMillion| price.times(left, WHOLE);
-    let cut_listed = |price: Option<PricePerMillion>| match price {
-        Some(price) => cut(price).map(Some),
-        None => Some(None),
-    };
-    let long_context = match price.long_context {
-        None => None,
-        Some(long) => Some(LongContext {
-            above: long.above,
-            input: cut(long.input)?,
-            output: cut(long.output)?,
-            cache_read: cut_listed(long.cache_read)?,
-            cache_write_5m: cut_listed(long.cache_write_5m)?,
-            cache_write_1h: cut_listed(long.cache_write_1h)?,
-        }),
-    };
-    Some(Price {
-        input: cut(price.input)?,
-        output: cut(price.output)?,
-        cache_read: cut_listed(price.cache_read)?,
-        cache_write_5m: cut_listed(price.cache_write_5m)?,
-        cache_write_1h: cut_listed(price.cache_write_1h)?,
-        audio_input: cut_listed(price.audio_input)?,
-        audio_output: cut_listed(price.audio_output)?,
-        reasoning: cut_listed(price.reasoning)?,
-        web_search: price.web_search,
-        request: price.request,
-        long_context,
-    })
+    price.tokens_times(left, WHOLE)
 }
 
 /// Numbers in USD (and DIEM, which is worth one) per million tokens.
