@@ -16,7 +16,7 @@ pub(super) const ROWS: usize = 64;
 
 static CHARGE: LazyLock<InsertSql> = LazyLock::new(|| {
     InsertSql::new(
-        "INSERT INTO transfers (at_ms, kind, account, reference, counterparty, \
+        "INSERT OR FAIL INTO transfers (at_ms, kind, account, reference, counterparty, \
          customer_amount, counterparty_amount, spread_amount, shortfall)",
         "(?, 'charge', ?, ?, 'provider:' || ?, ?, ?, ?, ?)",
         "ON CONFLICT (reference, account, kind) DO NOTHING",
@@ -24,7 +24,7 @@ static CHARGE: LazyLock<InsertSql> = LazyLock::new(|| {
 });
 static RECEIPT: LazyLock<InsertSql> = LazyLock::new(|| {
     InsertSql::new(
-        "INSERT INTO receipts (account, request, client_request, key, at_ms, model, provider, \
+        "INSERT OR FAIL INTO receipts (account, request, client_request, key, at_ms, model, provider, \
          outcome, input_tokens, output_tokens, provider_cost, charge, savings, subsystem, session, \
          cost_unknown, cache_read_tokens, cache_written_tokens, cache_saved)",
         "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -32,9 +32,12 @@ static RECEIPT: LazyLock<InsertSql> = LazyLock::new(|| {
     )
 });
 static TEXT: LazyLock<InsertSql> =
-    LazyLock::new(|| InsertSql::new("INSERT INTO receipt_texts (no, json)", "(?, ?)", ""));
+    LazyLock::new(|| InsertSql::new("INSERT OR FAIL INTO receipt_texts (no, json)", "(?, ?)", ""));
 
 /// A statement for one row and one for [`ROWS`].
+///
+/// With `OR FAIL`, a statement that fails leaves the rows before the bad one. The whole transaction is
+/// rolled back then, so SQLite need not keep copies of pages to undo the statement alone.
 struct InsertSql {
     one: String,
     many: String,
