@@ -3,6 +3,8 @@
 //! The rules before an answer are [`may_use`]; those that need the answer are [`may_store`]. Each
 //! refusal is a [`Never`], which explanations, metrics and headers show by its name.
 
+use std::borrow::Cow;
+
 use bardo_types::chat::{ChatRequest, Citation, CitationSource, Finish, StreamEvent, Tool};
 use bardo_types::json::RawJson;
 use bardo_types::privacy::{SecurityClass, TaskClass};
@@ -53,8 +55,19 @@ impl Wish {
     /// Reads a name, in any case, with hyphens or underscores.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        let name = name.trim().to_ascii_lowercase().replace('_', "-");
-        Self::ALL.into_iter().find(|wish| wish.as_str() == name)
+        let name = name.trim();
+        let is_same = |given: u8, own: u8| match own {
+            b'-' => matches!(given, b'-' | b'_'),
+            own => given.eq_ignore_ascii_case(&own),
+        };
+        Self::ALL.into_iter().find(|wish| {
+            let own = wish.as_str();
+            own.len() == name.len()
+                && own
+                    .bytes()
+                    .zip(name.bytes())
+                    .all(|(own, given)| is_same(given, own))
+        })
     }
 
     /// Whether an entry may answer before a provider is asked.
@@ -469,11 +482,13 @@ fn says_no(events: &[StreamEvent], text_bytes: usize) -> bool {
     if text_bytes > refusal::LONGEST_BYTES {
         return false;
     }
-    let mut whole = String::new();
-    for event in events {
-        if let StreamEvent::Text { text, .. } = event {
-            whole.push_str(text);
-        }
+    let mut texts = events.iter().filter_map(|event| match event {
+        StreamEvent::Text { text, .. } => Some(&**text),
+        _ => None,
+    });
+    let mut whole = Cow::Borrowed(texts.next().unwrap_or_default());
+    for text in texts {
+        whole.to_mut().push_str(text);
     }
     refusal::is_refusal(&whole)
 }

@@ -124,8 +124,7 @@ pub(crate) fn identify(request_id: &str, own: &RequestId, headers: &mut HeaderMa
 
 /// Writes what is known of an answer at its start.
 pub(crate) fn describe(head: &AnswerHead, dialect: Dialect, headers: &mut HeaderMap) {
-    headers.reserve(24);
-    let mut values = HeaderWriter::new(headers, 512);
+    let mut values = HeaderWriter::new(headers, 704);
     values.insert(named::MODEL_REQUESTED, &head.model_requested);
     values.insert(named::MODEL, &head.model);
     values.insert(named::PROVIDER, &head.backend);

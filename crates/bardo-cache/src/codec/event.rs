@@ -6,13 +6,21 @@ use bardo_types::usage::Usage;
 
 use super::bytes::{ByteReader, ByteWriter, Corrupt};
 
+/// What an event usually takes beside its text.
+const EVENT_BYTES: usize = 24;
+
 /// The events as bytes, without a version: memory alone holds them so.
 ///
 /// [`StreamEvent::Failed`] ends the bytes without [`StreamEvent::Done`]; such bytes read as
 /// [`Corrupt`], for an answer that failed is never served.
 #[must_use]
 pub fn write_events(events: &[StreamEvent]) -> Vec<u8> {
-    let mut out = ByteWriter(Vec::with_capacity(events.len() * 24));
+    let texts = events.iter().map(|event| match event {
+        StreamEvent::Text { text, .. } | StreamEvent::Reasoning { text, .. } => text.len(),
+        _ => 0,
+    });
+    let room = texts.sum::<usize>() + events.len() * EVENT_BYTES;
+    let mut out = ByteWriter(Vec::with_capacity(room));
     for event in events {
         write_event(&mut out, event);
     }
@@ -25,7 +33,7 @@ pub fn write_events(events: &[StreamEvent]) -> Vec<u8> {
 /// When the bytes are no answer, or one that did not end.
 pub fn read_events(bytes: &[u8]) -> Result<Vec<StreamEvent>, Corrupt> {
     let mut input = ByteReader(bytes);
-    let mut events = Vec::with_capacity(bytes.len() / 24 + 4);
+    let mut events = Vec::with_capacity(bytes.len() / EVENT_BYTES + 4);
     while !input.0.is_empty() {
         events.push(read_event(&mut input)?);
     }

@@ -1,6 +1,7 @@
 //! Hints that the body object gives more than once, so that nobody can tell which value is meant.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 
 use serde::Deserialize;
@@ -87,8 +88,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for ObjectMembers<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = ObjectMembers::default();
                 while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
-                    if members.values.insert(name.clone(), value.get()).is_some() {
-                        members.again.push(name);
+                    match members.values.entry(name) {
+                        Entry::Vacant(first) => {
+                            first.insert(value.get());
+                        }
+                        Entry::Occupied(mut known) => {
+                            members.again.push(known.key().clone());
+                            known.insert(value.get());
+                        }
                     }
                 }
                 Ok(members)

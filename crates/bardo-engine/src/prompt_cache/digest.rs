@@ -21,8 +21,13 @@ static LONG_KEY: LazyLock<[u8; 32]> = LazyLock::new(|| {
 });
 
 /// A digest of 128 bits. Each piece is preceded by its length.
-#[derive(Default)]
 pub(super) struct Digest(Vec<u8>);
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self(Vec::with_capacity(2 * SHORT_MAX))
+    }
+}
 
 impl Digest {
     pub(super) fn text(self, text: &str) -> Self {

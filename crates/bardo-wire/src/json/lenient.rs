@@ -136,7 +136,8 @@ impl<'de, T: Filled<'de>> Deserialize<'de> for FilledList<T> {
                     if list.is_empty() {
                         list.reserve_exact(1);
                     }
-                    list.push(std::mem::take(&mut entry));
+                    list.push(entry);
+                    entry = T::default();
                 }
                 Ok(FilledList(list))
             }

@@ -1,6 +1,8 @@
 //! From deltas to neutral steps. A whole answer is one large delta, so that both ways of answering
 //! mean the same by construction.
 
+use std::borrow::Cow;
+
 use bardo_types::chat::{Citation, Finish, Opaque, ServerBlock, StreamEvent};
 use bardo_types::fault::{Fault, FaultClass};
 use bardo_types::json::RawJson;
@@ -80,8 +82,9 @@ impl Machine {
             ));
         }
         let index = number as usize;
-        while self.choices.len() <= index {
-            self.choices.push(Growing::default());
+        if let Some(more) = (index + 1).checked_sub(self.choices.len()) {
+            self.choices.reserve_exact(more);
+            self.choices.resize_with(index + 1, Growing::default);
         }
         let choice = &mut self.choices[index];
         let mut growth = Growth {
@@ -161,7 +164,11 @@ fn choice_end(
     let Some(reason) = wire.finish_reason.get() else {
         return Ok(());
     };
-    let finish = match reason.to_ascii_lowercase().as_str() {
+    let mut small = Cow::Borrowed(reason);
+    if reason.bytes().any(|letter| letter.is_ascii_uppercase()) {
+        small.to_mut().make_ascii_lowercase();
+    }
+    let finish = match &*small {
         "stop" | "end_turn" | "eos" | "eos_token" | "completed" => Finish::Stop,
         "stop_sequence" => Finish::StopSequence,
         "length" | "max_tokens" | "max_output_tokens" | "model_length" => Finish::Length,
