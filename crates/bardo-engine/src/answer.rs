@@ -65,8 +65,8 @@ pub(crate) struct Whole {
 
 /// An answer for the caller: the content of its headers, and its body.
 pub struct Answer {
-    /// The content of the headers.
-    pub head: AnswerHead,
+    /// The content of the headers. Boxed, since an answer is handed on many times.
+    pub head: Box<AnswerHead>,
     /// The answer itself.
     pub body: AnswerBody,
 }

@@ -1,5 +1,6 @@
 //! One try at one backend: send, pay where asked to, read the head, classify.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use bardo_providers::payment::{
@@ -57,20 +58,18 @@ impl Engine {
             deadlines.whole_header
         };
         let until = Instant::now() + head.min(left);
-        let mut response = self
-            .send(shaped, &call.principal().payer, None, until)
-            .await?;
+        let payer = &call.principal().payer;
+        let mut response = pin!(self.send(shaped, payer, None, until)).await?;
         if response.status() == StatusCode::PAYMENT_REQUIRED
             && is_offer(shaped.endpoint.service, &shaped.endpoint.key)
             && let Some(wallet) = &call.snapshot().wallet
             && response.headers().contains_key(PAYMENT_REQUIRED)
         {
-            let paid = pay(&**wallet, call, shaped, response.headers(), until).await;
+            let paid = Box::pin(pay(&**wallet, call, shaped, response.headers(), until)).await;
             match paid {
                 Ok((payment, offer)) => {
-                    response = self
-                        .send(shaped, &call.principal().payer, Some(payment), until)
-                        .await?;
+                    // Boxed, as all that few requests need.
+                    response = Box::pin(self.send(shaped, payer, Some(payment), until)).await?;
                     shaped
                         .payments
                         .settled(settlement(response.headers(), &offer));
@@ -94,9 +93,7 @@ impl Engine {
                     "thinking_state",
                     "the provider refused the signatures in the history, so earlier thinking was removed",
                 ));
-                let response = self
-                    .send(shaped, &call.principal().payer, None, until)
-                    .await?;
+                let response = Box::pin(self.send(shaped, payer, None, until)).await?;
                 self.head(call, shaped, response)
                     .await
                     .map_err(Rejected::into_failure)
@@ -121,11 +118,9 @@ impl Engine {
         }
         let accepted = &shaped.accepted;
         accepted.set(None);
-        let sent = self
-            .transport
-            .send_told(&shaped.endpoint.origin, request, || {
-                accepted.set(Some(Instant::now()));
-            });
+        let handed_over = || accepted.set(Some(Instant::now()));
+        let origin = &shaped.endpoint.origin;
+        let sent = pin!(self.transport.send_told(origin, request, handed_over));
         match tokio::time::timeout_at(until, sent).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(SendError::NotSent(error))) => {

@@ -1,5 +1,6 @@
 //! A provider's whole answer: streamed or not, read to its end before the caller gets any of it.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bardo_types::chat::{Assembler, ChatRequest, ChatResponse, StreamEvent};
@@ -62,42 +63,72 @@ impl CompleteAnswer {
             // On the heap, since most answers are read without it.
             return Box::pin(collect(arriving, call, shaped)).await;
         }
-        let bytes = read_whole(arriving, call.snapshot().deadlines).await?;
-        let read = match &shaped.mode {
-            AnswerMode::Relay { .. } => relayed(call, shaped, &bytes, reading)?,
+        let bytes = pin!(read_whole(arriving, call.snapshot().deadlines)).await?;
+        let mut read = Self::default();
+        match &shaped.mode {
+            AnswerMode::Relay { .. } => read.relayed(call, shaped, &bytes, reading)?,
             AnswerMode::Transcode(_) => {
                 let decoded =
                     table::decode_response(shaped.dialect, &bytes, &context(call, shaped));
-                Self::of_response(decoded.map_err(Failure::reported)?)
+                read.has_response(decoded.map_err(Failure::reported)?);
             }
-        };
-        Ok(Self {
-            bytes: vec![bytes],
-            ..read
-        })
+        }
+        read.bytes = vec![bytes];
+        Ok(read)
     }
 
-    fn of_response(response: ChatResponse) -> Self {
-        Self {
-            usage: response.usage.clone(),
-            model: response.model.clone(),
-            response: Some(response),
-            ..Self::default()
+    /// Reads a whole answer that is relayed. One that counts words and can be decoded is no failure,
+    /// and has nothing more for an observer: the decoders and observers are tested to agree on that.
+    fn relayed(
+        &mut self,
+        call: &Call,
+        shaped: &Shaped,
+        bytes: &[u8],
+        reading: Reading,
+    ) -> Result<(), Failure> {
+        let context = || context(call, shaped);
+        // An answer that cannot be decoded is relayed all the same.
+        match reading {
+            Reading::Decoded => {
+                if let Ok(response) = table::decode_response(shaped.dialect, bytes, &context()) {
+                    self.has_response(response);
+                }
+            }
+            Reading::Recorded => {
+                if let Ok(events) = table::decode_events(shaped.dialect, bytes, &context()) {
+                    self.has_events(events);
+                }
+            }
+            Reading::AsRelayed => {}
         }
+        if self.counts_words() {
+            return Ok(());
+        }
+        let mut seen = table::observe_response(shaped.dialect, bytes);
+        if let Some(fault) = seen.fault.take() {
+            return Err(Failure::reported(fault));
+        }
+        self.usage = seen.usage;
+        self.model = seen.model;
+        Ok(())
+    }
+
+    fn has_response(&mut self, response: ChatResponse) {
+        self.usage.clone_from(&response.usage);
+        self.model.clone_from(&response.model);
+        self.response = Some(response);
     }
 
     /// A whole answer says its usage once.
-    fn of_events(events: Vec<StreamEvent>) -> Self {
-        let mut read = Self::default();
+    fn has_events(&mut self, events: Vec<StreamEvent>) {
         for event in &events {
             match event {
-                StreamEvent::Start { model, .. } => read.model.clone_from(model),
-                StreamEvent::Usage(usage) => read.usage = Some(usage.clone()),
+                StreamEvent::Start { model, .. } => self.model.clone_from(model),
+                StreamEvent::Usage(usage) => self.usage = Some(usage.clone()),
                 _ => {}
             }
         }
-        read.events = events;
-        read
+        self.events = events;
     }
 
     fn counts_words(&self) -> bool {
@@ -118,36 +149,6 @@ impl CompleteAnswer {
             Err(many) => many.concat().into(),
         }
     }
-}
-
-/// Reads a whole answer that is relayed. One that counts words and can be decoded is no failure, and
-/// has nothing more for an observer: the decoders and observers are tested to agree on that.
-fn relayed(
-    call: &Call,
-    shaped: &Shaped,
-    bytes: &[u8],
-    reading: Reading,
-) -> Result<CompleteAnswer, Failure> {
-    let decoded = match reading {
-        Reading::Decoded => table::decode_response(shaped.dialect, bytes, &context(call, shaped))
-            .map(CompleteAnswer::of_response),
-        Reading::Recorded => table::decode_events(shaped.dialect, bytes, &context(call, shaped))
-            .map(CompleteAnswer::of_events),
-        Reading::AsRelayed => Ok(CompleteAnswer::default()),
-    };
-    let read = decoded.unwrap_or_default();
-    if read.counts_words() {
-        return Ok(read);
-    }
-    let mut seen = table::observe_response(shaped.dialect, bytes);
-    if let Some(fault) = seen.fault.take() {
-        return Err(Failure::reported(fault));
-    }
-    Ok(CompleteAnswer {
-        usage: seen.usage,
-        model: seen.model,
-        ..read
-    })
 }
 
 /// Reads a stream to its end. Silence counts from its first content on.

@@ -46,14 +46,14 @@ impl Engine {
         let leg = plan.first();
         refuse_stored_history(call, &leg.endpoint, leg.dialect)?;
         refuse_stored_content(call, leg.dialect)?;
-        let mut head = AnswerHead {
+        let mut head = Box::new(AnswerHead {
             model_requested: Arc::clone(call.model()),
             model: leg.candidate.entry.id.as_str().into(),
             backend: leg.endpoint.name.as_str().into(),
             cache: "bypass".into(),
             warnings: plan.warnings(),
             ..AnswerHead::default()
-        };
+        });
         let lost = leg.lost_protection();
         head.degraded = degraded_list(&lost);
         if let Some(shaped) = shape_count(call, leg, &request)? {

@@ -3,6 +3,7 @@
 //! Each candidate is asked once, in order; one of them may be asked once more at the end, where that
 //! surely costs nobody twice (`docs/retries.md`).
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::answer::{Delivering, Unanswered};
 use crate::call::Call;
 use crate::embed;
 use crate::engine::Engine;
+use crate::engine_future::boxed_future;
 use crate::error::{EngineError, UpstreamFailure};
 use crate::failure::{Failure, RetryDecision};
 use crate::health::{CallPermit, CircuitCheck, CircuitKey};
@@ -172,15 +174,14 @@ impl<'a> Failover<'a> {
             return None;
         };
         let resilience = &self.call.snapshot().resilience;
-        let now = Instant::now();
         // Backends that fail too are not all to be asked for every request that one has failed.
-        let health = &self.engine.health;
-        if self.attempts > 0 && health.is_unwell(&who, now) {
-            if !health.may_retry(now, resilience.retry_budget_permille, false) {
+        if self.attempts > 0 {
+            let (health, now) = (&self.engine.health, Instant::now());
+            if !health.is_unwell(&who, now) {
+                self.freely += 1;
+            } else if !health.may_retry(now, resilience.retry_budget_permille, false) {
                 return None;
             }
-        } else if self.attempts > 0 {
-            self.freely += 1;
         }
         self.ask(index, permit).await
     }
@@ -207,7 +208,7 @@ impl<'a> Failover<'a> {
     }
 
     async fn ask(&mut self, index: usize, permit: CallPermit) -> Option<Delivering> {
-        let shaped = match self.shaped(index) {
+        let mut shaped = match self.shaped(index) {
             Ok(shaped) => shaped,
             // What the first backend cannot read goes to no other one, which may bill for it.
             Err(error) if error.is_unreadable() && !self.was_readable => {
@@ -234,9 +235,10 @@ impl<'a> Failover<'a> {
         let backend = shaped.endpoint.name.clone();
         let sent = reserved.sent(call, &shaped);
         let answered = if call.task() == Task::Embeddings {
-            Box::pin(engine.embed_at(call, shaped, sent, self.left())).await
+            let left = self.left();
+            boxed_future(|| engine.embed_at(call, &mut shaped, sent, left)).await
         } else {
-            Box::pin(engine.generate_at(call, shaped, sent, self.started)).await
+            boxed_future(|| engine.generate_at(call, &mut shaped, sent, self.started)).await
         };
         match answered {
             Ok(mut answer) => {
@@ -495,21 +497,21 @@ impl Engine {
     async fn generate_at(
         self: &Arc<Self>,
         call: &Call,
-        mut shaped: Shaped,
+        shaped: &mut Shaped,
         sent: Lifecycle<Sent>,
         started: Instant,
     ) -> Result<Delivering, Unanswered> {
         let total = call.snapshot().deadlines.total;
-        let left = total.saturating_sub(started.elapsed());
         let asked = Instant::now();
-        let response = match self.attempt_stored(call, &mut shaped, left).await {
+        let left = total.saturating_sub(asked.saturating_duration_since(started));
+        let answered = pin!(self.attempt_stored(call, shaped, left)).await;
+        let response = match answered {
             Ok(response) => response,
             Err(failure) => return Err(Unanswered::Failed(failure, sent)),
         };
         // The limit is for the request, not for each of its tries.
-        let leg = Arc::clone(&shaped.leg);
-        let delivering = self.respond(call, shaped, response, sent, started).await?;
-        self.answered_at(call, &leg, asked);
+        let delivering = pin!(self.respond(call, shaped, response, sent, started)).await?;
+        self.answered_at(call, &shaped.leg, asked);
         Ok(delivering)
     }
 }

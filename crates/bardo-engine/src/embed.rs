@@ -39,11 +39,11 @@ impl Engine {
     pub(crate) async fn embed_at(
         &self,
         call: &Call,
-        mut shaped: Shaped,
+        shaped: &mut Shaped,
         mut sent: Lifecycle<Sent>,
         left: Duration,
     ) -> Result<Delivering, Unanswered> {
-        let vectors = match self.vectors(call, &mut shaped, left).await {
+        let vectors = match self.vectors(call, shaped, left).await {
             Ok(vectors) => vectors,
             Err(failure) => return Err(Unanswered::Failed(failure, sent)),
         };

@@ -148,6 +148,7 @@ pub use invalidations::FlushCause;
 pub use meaning::{DomainCounts, MeaningCache, MeaningCounts};
 pub use meter::{Meter, prompt_tokens};
 pub use offers::{Offers, PricedRequest};
+pub use once::RecordedAnswer;
 pub use ports::{OwnVectors, Preparer, Prompt, Screen, ScreenRefusal, Stages};
 pub use received::{Payer, Principal, Received, Task};
 pub use reply_stream::HEARTBEAT;

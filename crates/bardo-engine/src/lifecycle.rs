@@ -14,6 +14,7 @@ use tokio::sync::mpsc::OwnedPermit;
 use tokio::time::Instant;
 
 use crate::call::Call;
+use crate::engine_future::boxed;
 use crate::failure::Failure;
 use crate::receipt_builder::{Passed, Served};
 use crate::record::RequestRecord;
@@ -117,9 +118,12 @@ impl<S: LifecycleState> Drop for Lifecycle<S> {
 
 impl Lifecycle<Admitted> {
     /// A request that was read; with the permit it can always be handed to the settler.
-    pub(crate) fn new(record: RequestRecord, permit: OwnedPermit<Message>) -> Self {
+    pub(crate) fn new(
+        record: impl FnOnce() -> RequestRecord,
+        permit: OwnedPermit<Message>,
+    ) -> Self {
         Self::at(QueuedRecord {
-            record: Box::new(record),
+            record: boxed(record),
             permit: Some(permit),
         })
     }

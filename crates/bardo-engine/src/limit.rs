@@ -115,15 +115,11 @@ impl Engine {
     /// When a limit is reached, or too many requests wait to be settled.
     pub(crate) async fn limit(&self, call: Call) -> Result<Limited, EngineError> {
         let permit = self.settler.room().ok_or(EngineError::Busy)?;
-        let mut life = Lifecycle::new(
-            RequestRecord::new(
-                Arc::clone(&self.services),
-                Arc::clone(&self.health),
-                Arc::clone(&self.cache),
-                &call,
-            ),
-            permit,
-        );
+        let record = || {
+            let (services, health) = (Arc::clone(&self.services), Arc::clone(&self.health));
+            RequestRecord::new(services, health, Arc::clone(&self.cache), &call)
+        };
+        let mut life = Lifecycle::new(record, permit);
         let Some(request) = self.limit_request(&call) else {
             life.record_mut().passed(Passed::Limits);
             return Ok(Limited {

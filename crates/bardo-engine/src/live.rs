@@ -146,7 +146,11 @@ impl LiveAnswer {
         }
         events.truncate(failure.unwrap_or(events.len()));
         state.bytes += events.iter().map(weight).sum::<usize>();
-        state.events.append(events);
+        if state.events.is_empty() {
+            std::mem::swap(&mut state.events, events);
+        } else {
+            state.events.append(events);
+        }
         let is_followed = self.followers.load(Ordering::Relaxed) > 0;
         let most = match is_followed {
             true => FOLLOWED_MOST,

@@ -7,11 +7,15 @@ use bardo_types::privacy::SecurityClass;
 use crate::answer::{Answer, AnswerBody, AnswerStream};
 use crate::call::Call;
 use crate::engine::Engine;
-use crate::engine_future::EngineFuture;
+use crate::engine_future::{EngineFuture, boxed_future};
 use crate::error::EngineError;
+use crate::head::AnswerHead;
 use crate::idempotency::{ANSWER_MAX, Claimed, Idempotency, Kept, KeptBody, Recorder};
 use crate::reply_stream::ReplyStream;
 use crate::routing::wished_class;
+
+/// An answer, and for a stream that may be asked for again, what records it.
+pub type RecordedAnswer = (Answer, Option<Box<Recorder>>);
 
 impl Engine {
     /// The table of requests that came with an `Idempotency-Key`.
@@ -28,15 +32,15 @@ impl Engine {
         self: Arc<Self>,
         call: Call,
         claimed: Option<Claimed>,
-    ) -> EngineFuture<'static, Result<(Answer, Option<Recorder>), EngineError>> {
-        Box::pin(self.work_once(call, claimed))
+    ) -> EngineFuture<'static, Result<RecordedAnswer, EngineError>> {
+        boxed_future(|| self.work_once(call, claimed))
     }
 
     async fn work_once(
         self: Arc<Self>,
         call: Call,
         mut claimed: Option<Claimed>,
-    ) -> Result<(Answer, Option<Recorder>), EngineError> {
+    ) -> Result<RecordedAnswer, EngineError> {
         if let Some(claimed) = &mut claimed {
             if is_guarded(&call) {
                 claimed.withhold();
@@ -56,7 +60,7 @@ impl Engine {
                 return Err(error);
             }
         };
-        let head = answer.head.clone();
+        let head = AnswerHead::clone(&answer.head);
         let recorder = match &answer.body {
             AnswerBody::Whole(body) => {
                 let kept = (body.len() <= ANSWER_MAX).then(|| Kept {
@@ -66,7 +70,7 @@ impl Engine {
                 claimed.keep(kept);
                 None
             }
-            AnswerBody::Stream(_) => Some(Recorder::new(claimed, head)),
+            AnswerBody::Stream(_) => Some(Box::new(Recorder::new(claimed, head))),
         };
         Ok((answer, recorder))
     }
@@ -83,7 +87,7 @@ impl Engine {
             }
         };
         Answer {
-            head: kept.head.clone(),
+            head: Box::new(kept.head.clone()),
             body,
         }
     }

@@ -110,9 +110,10 @@ pub(crate) enum Passed {
 impl ReceiptBuilder {
     /// The receipt of a request that was read and not sent.
     pub(crate) fn new(call: &Call) -> Self {
+        let (consumption, payments) = (Consumption::new(call), Payments::default());
+        let hides_balance = call.principal().spends_of_another();
         Self {
-            receipt: empty(call),
-            consumption: Consumption::new(call),
+            consumption,
             received: call.received_at(),
             asked: call.received_at(),
             at_work: None,
@@ -120,9 +121,10 @@ impl ReceiptBuilder {
             reasons_unseen: false,
             holds_back: false,
             broke: None,
-            payments: Payments::default(),
+            payments,
             first_attempt: 0,
-            hides_balance: call.principal().spends_of_another(),
+            hides_balance,
+            receipt: empty(call),
         }
     }
 
@@ -250,6 +252,7 @@ impl ReceiptBuilder {
         receipt.upstream_dialect = shaped.dialect;
         receipt.backend = leg.endpoint.name.as_str().into();
         receipt.model = leg.candidate.entry.id.as_str().into();
+        receipt.attempts.reserve_exact(1);
         receipt.attempts.push(Attempt {
             backend: Arc::clone(&receipt.backend),
             model: leg.candidate.entry.upstream_id.as_str().into(),

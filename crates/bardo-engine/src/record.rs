@@ -64,16 +64,18 @@ impl RequestRecord {
         cache: Arc<AnswerCache>,
         call: &Call,
     ) -> Self {
+        let (funds, quota) = (RequestFunds::default(), Quota::default());
         Self {
             services,
             health,
             cache,
-            receipt: ReceiptBuilder::new(call),
-            funds: RequestFunds::default(),
-            quota: Quota::default(),
+            funds,
+            quota,
             decision: None,
             recording: None,
             prompt_cache: None,
+            // The largest one is made last: what may fail after it makes it be moved.
+            receipt: ReceiptBuilder::new(call),
         }
     }
 

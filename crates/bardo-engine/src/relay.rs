@@ -6,6 +6,7 @@ use bardo_wire::receipt;
 
 use crate::answer::{Answer, AnswerBody, AnswerStream, BOOKS_WAIT, Delivering, Whole};
 use crate::engine::Engine;
+use crate::engine_future::boxed;
 use crate::head::AnswerHead;
 use crate::record::RequestRecord;
 use crate::reply_stream::ReplyStream;
@@ -34,7 +35,7 @@ async fn settle_and_hand_over(whole: Whole) -> Result<Answer, StoreError> {
         figures,
     } = whole;
     let answer = |record: &RequestRecord| Answer {
-        head: AnswerHead::whole(record),
+        head: boxed(|| AnswerHead::whole(record)),
         body: AnswerBody::Whole(match figures {
             UsageFigures::Added => in_answer(body, &receipt::figures(record.receipt())),
             UsageFigures::Omitted => body,
@@ -76,7 +77,7 @@ async fn hand_over_once_held(mut reply: Box<ReplyStream>) -> Result<Answer, Stor
         recording.begin();
     }
     Ok(Answer {
-        head: AnswerHead::begun(reply.record()),
+        head: boxed(|| AnswerHead::begun(reply.record())),
         body: AnswerBody::Stream(AnswerStream::Own(reply)),
     })
 }

@@ -41,15 +41,15 @@ impl Engine {
     pub(crate) async fn bound(
         self: &Arc<Self>,
         call: &Call,
-        shaped: Shaped,
+        shaped: &Shaped,
         contract: &SchemaContract,
         arriving: Arriving,
         mut sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
         let started = arriving.started;
-        let first = match taken(call, &shaped, arriving, sent.record_mut()).await {
+        let first = match taken(call, shaped, arriving, sent.record_mut()).await {
             Ok(first) => first,
-            Err(failure) => return Err(failed(failure, &shaped, sent)),
+            Err(failure) => return Err(failed(failure, shaped, sent)),
         };
         let record = sent.record_mut();
         let errors = match contract.judge(first.response.as_ref()) {
@@ -58,12 +58,12 @@ impl Engine {
                 if verdict == SchemaVerdict::Kept {
                     record.schema(&contract.check, Some(true), false);
                 }
-                return self.checked(call, &shaped, contract, first, sent).await;
+                return self.checked(call, shaped, contract, first, sent).await;
             }
         };
         let pays = sent.record().pays_for_another();
         let second = match first.response.as_ref().filter(|_| pays) {
-            Some(answer) => self.again(call, &shaped, (answer, &errors), started).await,
+            Some(answer) => self.again(call, shaped, (answer, &errors), started).await,
             None => None,
         };
         let second = second.map(|(shaped, taken)| Second {
@@ -97,7 +97,7 @@ impl Engine {
                     "response_schema",
                     "the answer does not match the schema",
                 ));
-                self.checked(call, &shaped, contract, first, sent).await
+                self.checked(call, shaped, contract, first, sent).await
             }
         }
     }
@@ -146,7 +146,12 @@ impl Engine {
                 AnswerStages::once_checked(&contract.check, self.remember(call, translation))
             }
         };
-        self.hand_over(call, shaped, complete, stages, sent).await
+        if call.stream() {
+            self.hand_over_as_stream(call, shaped, complete, stages, sent)
+                .await
+        } else {
+            Ok(self.hand_over(call, shaped, complete, stages, sent))
+        }
     }
 }
 

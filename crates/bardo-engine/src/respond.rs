@@ -1,8 +1,10 @@
 //! From a provider's successful head to the caller's answer.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bardo_providers::transport::UpstreamBody;
+use bardo_types::chat::{ChatResponse, StreamEvent};
 use bardo_types::model::Dialect;
 use bardo_wire::{responses, table};
 use bytes::Bytes;
@@ -46,7 +48,7 @@ impl Engine {
     pub(crate) async fn respond(
         self: &Arc<Self>,
         call: &Call,
-        shaped: Shaped,
+        shaped: &Shaped,
         response: Response<UpstreamBody>,
         mut sent: Lifecycle<Sent>,
         started: Instant,
@@ -59,27 +61,27 @@ impl Engine {
         record.head();
         record.answered_as(upstream_request_id(&parts.headers), &shaped.degraded);
         if let Some(recording) = record.recording() {
-            recording.comes_from(origin(&shaped));
+            recording.comes_from(origin(shaped));
         }
         let arriving = Arriving {
             source: body.into(),
             started,
             framed: is_framed(&parts),
         };
-        let contract = SchemaContract::of(call, &shaped);
+        let contract = SchemaContract::of(call, shaped);
         if let Some(contract) = contract.filter(|one| one.is_strict || !call.stream()) {
             Box::pin(self.bound(call, shaped, &contract, arriving, sent)).await
         } else if call.stream() {
-            self.stream(call, shaped, arriving, sent).await
+            pin!(self.stream(call, shaped, arriving, sent)).await
         } else {
-            self.whole(call, shaped, arriving, sent).await
+            pin!(self.whole(call, shaped, arriving, sent)).await
         }
     }
 
     async fn stream(
         self: &Arc<Self>,
         call: &Call,
-        shaped: Shaped,
+        shaped: &Shaped,
         arriving: Arriving,
         mut sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
@@ -88,19 +90,19 @@ impl Engine {
             AnswerMode::Relay { .. } => {
                 let meter = Meter::new(call.dialect());
                 sent.record_mut().meter_with(Some(meter));
-                let context = || context(call, &shaped);
+                let context = || context(call, shaped);
                 let tap = recording.map(|recording| Tap::new(shaped.dialect, context(), recording));
-                Conversion::Passthrough(Box::new(passthrough(call, &shaped).tapped(tap)))
+                Conversion::Passthrough(Box::new(passthrough(call, shaped).tapped(tap)))
             }
             AnswerMode::Transcode(translation) => {
                 let meter = Meter::new(shaped.dialect);
                 sent.record_mut().meter_with(Some(meter));
                 let remember = self.remember(call, translation);
                 let stages = AnswerStages::live(translation, remember).recorded(recording);
-                transcode(call, &shaped, translation, stages)
+                transcode(call, shaped, translation, stages)
             }
         };
-        self.begun(call, &shaped, arriving, conversion, sent).await
+        self.begun(call, shaped, arriving, conversion, sent).await
     }
 
     /// A stream that will be delivered: its first content is there.
@@ -122,7 +124,7 @@ impl Engine {
     async fn whole(
         self: &Arc<Self>,
         call: &Call,
-        shaped: Shaped,
+        shaped: &Shaped,
         arriving: Arriving,
         mut sent: Lifecycle<Sent>,
     ) -> Result<Delivering, Unanswered> {
@@ -130,10 +132,9 @@ impl Engine {
             Some(_) => Reading::Recorded,
             None => Reading::AsRelayed,
         };
-        let read = CompleteAnswer::read(arriving, call, &shaped, reading).await;
-        let complete = match read {
+        let complete = match CompleteAnswer::read(arriving, call, shaped, reading).await {
             Ok(complete) => complete,
-            Err(failure) => return Err(failed(failure, &shaped, sent)),
+            Err(failure) => return Err(failed(failure, shaped, sent)),
         };
         let stages = match &shaped.mode {
             AnswerMode::Relay { .. } => {
@@ -144,62 +145,23 @@ impl Engine {
                 AnswerStages::live(translation, self.remember(call, translation))
             }
         };
-        self.hand_over(call, &shaped, complete, stages, sent).await
+        Ok(self.hand_over(call, shaped, complete, stages, sent))
     }
 
     /// Finishes an answer that is there, all of it: passes it through the stages that are left and
-    /// hands it over as one, or as a stream of the caller's dialect.
-    pub(crate) async fn hand_over(
+    /// hands it over as one.
+    pub(crate) fn hand_over(
         &self,
         call: &Call,
         shaped: &Shaped,
         mut complete: CompleteAnswer,
         stages: AnswerStages,
         mut sent: Lifecycle<Sent>,
-    ) -> Result<Delivering, Unanswered> {
-        let recording = sent.record().recording().cloned();
-        let translated = match (&shaped.mode, complete.response.take()) {
-            (AnswerMode::Transcode(translation), Some(mut response)) => {
-                stages.whole(&mut response, sent.record_mut());
-                if let Some(recording) = &recording {
-                    recording.push(&mut response.clone().into_events());
-                }
-                Some((translation, response))
-            }
-            (AnswerMode::Relay { .. }, Some(response)) => {
-                if let Some(recording) = &recording {
-                    recording.push(&mut response.into_events());
-                }
-                None
-            }
-            (_, None) => {
-                if let Some(recording) = &recording {
-                    recording.push(&mut complete.events);
-                }
-                None
-            }
-        };
-        if call.stream() {
-            sent.record_mut().complete(complete.meter.take());
-            let (source, conversion) = match translated {
-                Some((translation, response)) => (
-                    AnswerSource::of_events(response.into_events()),
-                    transcode(call, shaped, translation, AnswerStages::default()),
-                ),
-                None => (
-                    AnswerSource::of_bytes(complete.bytes),
-                    Conversion::Passthrough(Box::new(passthrough(call, shaped))),
-                ),
-            };
-            let arriving = Arriving {
-                source,
-                started: Instant::now(),
-                framed: true,
-            };
-            // Boxed, since whole answers are handed over without it.
-            return Box::pin(self.begun(call, shaped, arriving, conversion, sent)).await;
+    ) -> Delivering {
+        let translated = finished(shaped, &mut complete, stages, &mut sent);
+        if let Some(recording) = sent.record().recording() {
+            recording.finish();
         }
-        recording.iter().for_each(|recording| recording.finish());
         let upstream = complete.joined();
         let body = match translated {
             None => upstream.clone(),
@@ -207,8 +169,36 @@ impl Engine {
                 table::encode_response(call.dialect(), &response, &translation.reply).into()
             }
         };
-        let figures = UsageFigures::of(call);
-        Ok(whole_answer(sent, upstream, body, figures))
+        whole_answer(sent, upstream, body, UsageFigures::of(call))
+    }
+
+    /// As [`Engine::hand_over`], as a stream of the caller's dialect.
+    pub(crate) async fn hand_over_as_stream(
+        &self,
+        call: &Call,
+        shaped: &Shaped,
+        mut complete: CompleteAnswer,
+        stages: AnswerStages,
+        mut sent: Lifecycle<Sent>,
+    ) -> Result<Delivering, Unanswered> {
+        let translated = finished(shaped, &mut complete, stages, &mut sent);
+        sent.record_mut().complete(complete.meter.take());
+        let (source, conversion) = match translated {
+            Some((translation, response)) => (
+                AnswerSource::of_events(response.into_events()),
+                transcode(call, shaped, translation, AnswerStages::default()),
+            ),
+            None => (
+                AnswerSource::of_bytes(complete.bytes),
+                Conversion::Passthrough(Box::new(passthrough(call, shaped))),
+            ),
+        };
+        let arriving = Arriving {
+            source,
+            started: Instant::now(),
+            framed: true,
+        };
+        self.begun(call, shaped, arriving, conversion, sent).await
     }
 
     /// The callback that keeps the state of an answer for the caller's next request.
@@ -246,6 +236,41 @@ impl Engine {
                 );
             }
         })
+    }
+}
+
+/// Passes a complete answer through the stages that are left, and notes it for the cache. Answers
+/// what is to be written in the caller's dialect; `None` for the provider's bytes as they are.
+fn finished<'a>(
+    shaped: &'a Shaped,
+    complete: &mut CompleteAnswer,
+    stages: AnswerStages,
+    sent: &mut Lifecycle<Sent>,
+) -> Option<(&'a Translation, ChatResponse)> {
+    let recording = sent.record().recording().cloned();
+    let push = |events: &mut Vec<StreamEvent>| {
+        if let Some(recording) = &recording {
+            recording.push(events);
+        }
+    };
+    match (&shaped.mode, complete.response.take()) {
+        (AnswerMode::Transcode(translation), Some(mut response)) => {
+            stages.whole(&mut response, sent.record_mut());
+            if recording.is_some() {
+                push(&mut response.clone().into_events());
+            }
+            Some((translation, response))
+        }
+        (AnswerMode::Relay { .. }, Some(response)) => {
+            if recording.is_some() {
+                push(&mut response.into_events());
+            }
+            None
+        }
+        (_, None) => {
+            push(&mut complete.events);
+            None
+        }
     }
 }
 

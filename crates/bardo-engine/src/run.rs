@@ -1,5 +1,6 @@
 //! The life of a request: one stage a line, each consuming the value of the one before.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bardo_cache::policy::Never;
@@ -11,7 +12,7 @@ use crate::baseline::AuditTwin;
 use crate::call::Call;
 use crate::decision;
 use crate::engine::Engine;
-use crate::engine_future::EngineFuture;
+use crate::engine_future::{EngineFuture, boxed_future};
 use crate::error::EngineError;
 use crate::limit::Limited;
 use crate::lookup::Lookup;
@@ -30,7 +31,7 @@ impl Engine {
         self: Arc<Self>,
         call: Call,
     ) -> EngineFuture<'static, Result<Answer, EngineError>> {
-        Box::pin(self.work(call))
+        boxed_future(|| self.work(call))
     }
 
     /// [`Engine::answer`] within the future of who called.
@@ -39,11 +40,11 @@ impl Engine {
         // A stored answer was not verified for this request.
         if decision::is_verified(limited.call()) {
             self.pass_cache(&mut limited, CacheSkip::Never(Never::Critical))?;
-            return self.carry_out(limited).await;
+            return boxed_future(|| self.carry_out(limited)).await;
         }
         match self.hash_lookup(limited).await? {
-            Lookup::Hit(hit) => self.serve(*hit).await,
-            Lookup::Miss(limited) => self.share(limited).await,
+            Lookup::Hit(hit) => pin!(self.serve(*hit)).await,
+            Lookup::Miss(limited) => pin!(self.share(limited)).await,
         }
     }
 
@@ -61,24 +62,24 @@ impl Engine {
             None => error,
         })?;
         if planned.call().task() == Task::CountTokens {
-            // Boxed as all that few requests need: the future of every request has room for it.
             return Box::pin(self.count(planned)).await;
         }
         if verified.is_some() {
             return Box::pin(self.answer_verified(planned)).await;
         }
-        let (found, twin) = self.semantic_lookup(planned).await;
+        let (found, twin) = pin!(self.semantic_lookup(planned)).await;
         let planned = match found {
-            Lookup::Hit(hit) => return self.serve(*hit).await,
+            // Boxed as all that few requests need: the future of every request has room for it.
+            Lookup::Hit(hit) => return Box::pin(self.serve(*hit)).await,
             Lookup::Miss(planned) => planned,
         };
         let twin = twin.and_then(|twin| AuditTwin::of(&planned, twin));
-        let funded = self.reserve(planned).await?;
+        let funded = pin!(self.reserve(planned)).await?;
         if let Some(twin) = twin {
             self.ask_again(twin);
         }
-        let delivering = self.dispatch(funded).await?;
-        Ok(self.relay(delivering).await?)
+        let delivering = pin!(self.dispatch(funded)).await?;
+        Ok(pin!(self.relay(delivering)).await?)
     }
 
     /// Checks that an answer which was given before may be given again: that the request is well

@@ -1,6 +1,7 @@
 //! The stage behind the look-up in the cache: a request whose answer may be stored is recorded, and
 //! identical ones at the same time share its answer.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bardo_cache::policy::Wish;
@@ -13,6 +14,7 @@ use crate::cache_slot::CacheSlot;
 use crate::caching::may_have;
 use crate::call::Call;
 use crate::engine::Engine;
+use crate::engine_future::boxed_future;
 use crate::error::EngineError;
 use crate::limit::Limited;
 use crate::live::{AnswerOrigin, LiveAnswer};
@@ -44,14 +46,14 @@ impl Engine {
         mut limited: Limited,
     ) -> Result<Answer, EngineError> {
         let Some(slot) = limited.take_slot() else {
-            return self.carry_out(limited).await;
+            return boxed_future(|| self.carry_out(limited)).await;
         };
         let is_on = limited.call().snapshot().cache.single_flight;
         if !is_on || slot.wish == Wish::NoCache {
             let live = Arc::new(LiveAnswer::new());
             let recording = self.recording(limited.call(), *slot, live);
             limited.record_with(recording);
-            return self.carry_out(limited).await;
+            return boxed_future(|| self.carry_out(limited)).await;
         }
         let mut round = 0;
         loop {
@@ -65,7 +67,7 @@ impl Engine {
             let is_current = |flushes| !known.reached_since(flushes, &slot.subject(tenant));
             let boarding = self.flights.board(slot.key, round, terms, is_current);
             let follower = match boarding {
-                Boarding::Lead(ticket) => return self.lead(limited, *slot, ticket).await,
+                Boarding::Lead(ticket) => return pin!(self.lead(limited, *slot, ticket)).await,
                 Boarding::Follow(follower) => follower,
             };
             match self.follow(limited.call(), follower).await {
@@ -73,9 +75,9 @@ impl Engine {
                     self.cache.follow();
                     let (call, life) = limited.into_parts();
                     let found = *found;
-                    return self.serve(FoundHit { call, life, found }).await;
+                    return Box::pin(self.serve(FoundHit { call, life, found })).await;
                 }
-                Followed::Alone => return self.carry_out(limited).await,
+                Followed::Alone => return boxed_future(|| self.carry_out(limited)).await,
                 Followed::Free(next) => round = next,
             }
         }
@@ -93,11 +95,11 @@ impl Engine {
         {
             drop(ticket);
             let (call, life) = limited.into_parts();
-            return self.serve(FoundHit { call, life, found }).await;
+            return Box::pin(self.serve(FoundHit { call, life, found })).await;
         }
         let recording = self.recording(limited.call(), slot, Arc::clone(ticket.live()));
         limited.record_with(recording);
-        ticket.lead(Box::pin(self.carry_out(limited))).await
+        ticket.lead(boxed_future(|| self.carry_out(limited))).await
     }
 
     fn recording(&self, call: &Call, slot: CacheSlot, live: Arc<LiveAnswer>) -> Recording {

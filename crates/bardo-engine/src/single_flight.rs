@@ -106,7 +106,7 @@ struct Cabin {
     /// The leader's bytes that followers have pumped.
     bytes: VecDeque<Bytes>,
     /// What the headers of the leader's stream say, until it takes them.
-    head: Option<AnswerHead>,
+    head: Option<Box<AnswerHead>>,
     figures: Option<Figures>,
 }
 
@@ -116,7 +116,7 @@ enum FlightWork {
     /// There is no answer yet.
     Answering(LeadersWork),
     /// A whole answer, or an error, until the leader takes it.
-    Answered(Box<Result<Answer, EngineError>>),
+    Answered(Result<Answer, EngineError>),
     /// The answer flows.
     Flowing(Box<ReplyStream>),
     Over,
@@ -248,17 +248,17 @@ impl FlightTicket {
         let answered = std::future::poll_fn(|cx| seat.flight.poll_answer(cx)).await;
         match answered {
             LeadersAnswer::Begun(head) => Ok(Answer {
-                head: *head,
+                head,
                 body: AnswerBody::Stream(AnswerStream::Led(seat)),
             }),
-            LeadersAnswer::Ended(answer) => *answer,
+            LeadersAnswer::Ended(answer) => answer,
         }
     }
 }
 
 enum LeadersAnswer {
     Begun(Box<AnswerHead>),
-    Ended(Box<Result<Answer, EngineError>>),
+    Ended(Result<Answer, EngineError>),
 }
 
 impl Flight {
@@ -287,7 +287,7 @@ impl Flight {
                 }
                 Poll::Ready(ended) => {
                     self.live.close();
-                    cabin.work = FlightWork::Answered(Box::new(ended));
+                    cabin.work = FlightWork::Answered(ended);
                 }
             },
             FlightWork::Flowing(stream) => match stream.poll_next(&mut cx) {
@@ -313,7 +313,7 @@ impl Flight {
         let mut cabin = self.cabin();
         loop {
             if let Some(head) = cabin.head.take() {
-                return Poll::Ready(LeadersAnswer::Begun(Box::new(head)));
+                return Poll::Ready(LeadersAnswer::Begun(head));
             }
             if matches!(cabin.work, FlightWork::Answered(_))
                 && let FlightWork::Answered(ended) =

@@ -5,6 +5,7 @@
 //! The owner of the gateway pays for storing. It has receipts of its own, under the account
 //! [`STORED_PREFIX_ACCOUNT`].
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,9 +69,20 @@ impl Engine {
         shaped: &mut Shaped,
         left: Duration,
     ) -> Result<Response<UpstreamBody>, Failure> {
-        let Some(prefix) = prefix_of(call, shaped) else {
-            return self.attempt(call, shaped, left).await;
-        };
+        match prefix_of(call, shaped) {
+            None => pin!(self.attempt(call, shaped, left)).await,
+            // Boxed, since most requests have none.
+            Some(prefix) => Box::pin(self.attempt_with(prefix, call, shaped, left)).await,
+        }
+    }
+
+    async fn attempt_with(
+        self: &Arc<Self>,
+        prefix: Prefix,
+        call: &Call,
+        shaped: &mut Shaped,
+        left: Duration,
+    ) -> Result<Response<UpstreamBody>, Failure> {
         let asked = Instant::now();
         // A flush while the provider answers means this prefix too.
         let flushes = self.prompt_caches.stored.flush_count();

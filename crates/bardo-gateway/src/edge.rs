@@ -19,8 +19,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use bardo_access::LimitStore;
 use bardo_engine::{
-    Answer, Call as EngineCall, Claimed, Engine, EngineError, EngineFuture, FlushCause, Payer,
-    Principal, Received, Recorder, Task,
+    Call as EngineCall, Claimed, Engine, EngineError, EngineFuture, FlushCause, Payer, Principal,
+    Received, RecordedAnswer, Task,
 };
 use bardo_telemetry::Metrics;
 use bardo_types::clock::{Clock as _, SystemClock};
@@ -113,7 +113,7 @@ const BODY_WITHOUT_FUNDS: usize = 1 << 20;
 type ApiReply = Response<ReplyBody>;
 
 /// An answer of the engine that is still being worked on.
-type Answering = EngineFuture<'static, Result<(Answer, Option<Recorder>), EngineError>>;
+type Answering = EngineFuture<'static, Result<RecordedAnswer, EngineError>>;
 
 /// The values that an answer to this caller needs beside its content.
 struct Caller {

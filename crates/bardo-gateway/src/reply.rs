@@ -51,19 +51,20 @@ impl Behind {
 }
 
 /// A stream as its caller gets it, recorded where a repetition may ask for it.
-pub(crate) fn stream(stream: AnswerStream, recorder: Option<Recorder>, behind: Behind) -> Trailers {
+pub(crate) fn stream(
+    stream: AnswerStream,
+    recorder: Option<Box<Recorder>>,
+    behind: Behind,
+) -> Trailers {
     Trailers::new(RecordedStream::new(stream, recorder), behind)
 }
 
 /// The head of an answer as trailers, for an answer whose head had to be sent before its content
 /// was known.
-pub(crate) fn late_head(head: AnswerHead, dialect: Dialect) -> HeaderMap {
+pub(crate) fn late_head(mut head: Box<AnswerHead>, dialect: Dialect) -> HeaderMap {
     let mut fields = HeaderMap::new();
     // Limits are of the moment of the request; they are not worth a trailer.
-    let head = AnswerHead {
-        limits: None,
-        ..head
-    };
+    head.limits = None;
     describe(&head, dialect, &mut fields);
     fields
 }

@@ -230,7 +230,7 @@ pub(crate) async fn read(answer: Answer) -> Result<Read, EngineError> {
         }
     }
     let text = String::from_utf8(bytes).expect("answers are text");
-    Ok(Read { head, text })
+    Ok(Read { head: *head, text })
 }
 
 /// `direct`: the backends' keys are the callers' own. `price`: of every model.

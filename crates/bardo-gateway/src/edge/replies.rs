@@ -21,23 +21,33 @@ use crate::error::Problem;
 use crate::reply::{self, Behind, HeartbeatBody, ReplyBody};
 use crate::usage::ReportBody;
 
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// Most answers have no more headers than these.
+const HEADERS: usize = 24;
+
 pub(super) fn answered(
     answer: Answer,
-    recorder: Option<Recorder>,
+    recorder: Option<Box<Recorder>>,
     dialect: Dialect,
     behind: Behind,
 ) -> ApiReply {
     let Answer { head, body } = answer;
-    let mut reply = match body {
-        AnswerBody::Whole(bytes) => whole(bytes),
+    let (body, is_stream) = match body {
+        AnswerBody::Whole(bytes) => (ReplyBody::Whole(bytes), false),
         AnswerBody::Stream(stream) => {
             let stream = reply::stream(stream, recorder, behind);
-            let mut reply = Response::new(ReplyBody::Stream(HeartbeatBody::Flowing(stream)));
-            event_stream(reply.headers_mut());
-            announce(behind, TRAILERS, reply.headers_mut());
-            reply
+            (ReplyBody::Stream(HeartbeatBody::Flowing(stream)), true)
         }
     };
+    let mut reply = Response::new(body);
+    let headers = reply.headers_mut();
+    headers.reserve(HEADERS);
+    if is_stream {
+        event_stream(headers);
+        announce(behind, TRAILERS, headers);
+    } else {
+        headers.insert(CONTENT_TYPE, JSON);
+    }
     describe(&head, dialect, reply.headers_mut());
     reply
 }
@@ -62,9 +72,7 @@ pub(super) fn report(report: ReportBody) -> ApiReply {
 
 pub(super) fn whole(bytes: Bytes) -> ApiReply {
     let mut reply = Response::new(ReplyBody::Whole(bytes));
-    reply
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    reply.headers_mut().insert(CONTENT_TYPE, JSON);
     reply
 }
 

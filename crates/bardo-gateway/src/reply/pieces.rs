@@ -20,11 +20,8 @@ pub(crate) struct RecordedStream {
 
 impl RecordedStream {
     /// Records `stream` where there is a recorder.
-    pub(crate) fn new(stream: AnswerStream, recorder: Option<Recorder>) -> Self {
-        Self {
-            stream,
-            recorder: recorder.map(Box::new),
-        }
+    pub(crate) fn new(stream: AnswerStream, recorder: Option<Box<Recorder>>) -> Self {
+        Self { stream, recorder }
     }
 
     /// The next piece; `None` when the stream is over.

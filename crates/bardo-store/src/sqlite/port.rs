@@ -25,6 +25,13 @@ fn no_server<T>() -> Result<T, StoreError> {
     ))
 }
 
+/// Boxes a future that is made in its place on the heap. `Box::pin` makes it first, for which it
+/// has to be dropped if there is no memory, and then copies all its bytes.
+fn boxed<'a, F: Future + Send + 'a>(make: impl FnOnce() -> F) -> LedgerFuture<'a, F::Output> {
+    let future = Box::write(Box::new_uninit(), make());
+    Box::into_pin(future)
+}
+
 impl SqliteStore {
     /// Looks at the database when it has all that was acknowledged before.
     pub(super) async fn read<T: Send + 'static>(
@@ -92,7 +99,7 @@ impl Holds for SqliteStore {
         &self,
         command: Reserve,
     ) -> LedgerFuture<'_, Result<Result<Reservation, LedgerRefusal>, StoreError>> {
-        Box::pin(async move {
+        boxed(|| async move {
             match &self.side {
                 Side::Server(server) => server.reserve(&self.readers, command).await,
                 Side::Tool(_) => no_server(),
@@ -129,7 +136,7 @@ impl Holds for SqliteStore {
     }
 
     fn settle(&self, command: Settle) -> LedgerFuture<'_, Result<Settled, StoreError>> {
-        Box::pin(async move {
+        boxed(|| async move {
             match &self.side {
                 Side::Server(server) => server.settle(command).await,
                 Side::Tool(tool) => tool.settle(&command),
