@@ -64,6 +64,24 @@ fn a_charge_is_written_once_whatever_stands_beside_it() {
 }
 
 #[test]
+fn a_bad_row_fails_its_statement_and_a_rollback_leaves_nothing_of_the_rows_before_it() {
+    let (_folder, mut connection, account) = with_account();
+    let mut names: Vec<_> = (0..ROWS).map(|number| format!("req_{number}")).collect();
+    // Longer than a reference may be.
+    names[ROWS - 2] = "r".repeat(513);
+    let all: Vec<_> = names.iter().map(|name| charge(account, name)).collect();
+    let transaction = connection.transaction().unwrap();
+    let refused = Inserts::new(&transaction).unwrap().charges(&all);
+    assert!(refused.unwrap_err().to_string().contains("CHECK"));
+    drop(transaction);
+    assert_eq!(transfers(&connection), 0);
+    names[ROWS - 2] = "req_good".to_owned();
+    let all: Vec<_> = names.iter().map(|name| charge(account, name)).collect();
+    let made = Inserts::new(&connection).unwrap().charges(&all).unwrap();
+    assert_eq!(made, [true; ROWS]);
+}
+
+#[test]
 fn a_receipt_takes_the_place_of_an_earlier_one_within_a_statement_too() {
     let (_folder, connection, account) = with_account();
     let texts = |connection: &Connection| -> Vec<(String, String)> {
