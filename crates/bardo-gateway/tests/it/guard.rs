@@ -1,11 +1,15 @@
 //! What one caller can do to the others, and what refusals say.
 
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use crate::http::{Exchange, Request, connect};
 use crate::paying::till::{Key, Till};
 use crate::rig::{
-    Folder, Gateway, Sandbox, command, config, direct, eventually, everything, makers, with,
+    Folder, Gateway, Sandbox, command, config, direct, eventually, everything, makers, pass, with,
 };
 use crate::scripted::Scripted;
 use crate::sse::Caller;
@@ -334,17 +338,24 @@ fn bodies_that_stall_are_bounded_together() {
     let gateway = Gateway::start(&with(makers(&sandbox), "server", limits));
     let head =
         "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4194304\r\n\r\n";
-    let stalled = |bytes: usize| {
-        let mut exchange = Exchange::new(connect(gateway.address));
-        exchange.again(head.as_bytes());
-        exchange.again(&vec![b' '; bytes]);
-        exchange
+    // Nearly whole, and then it says no more. One that finds no room is not read to its end.
+    let stalled = || {
+        let mut stream = connect(gateway.address);
+        let _ = stream.write_all(head.as_bytes());
+        let _ = stream.write_all(&vec![b' '; 4_100_000]);
+        stream
     };
-    // Each is nearly whole and then says no more.
-    let mut open: Vec<Exchange> = (0..2).map(|_| stalled(4_100_000)).collect();
+    let mut open: Vec<TcpStream> = Vec::new();
+    let mut patience = Duration::ZERO;
     let body = json!({ "model": "gpt-5.5", "messages": [{ "role": "user", "content": "x".repeat(1 << 20) }] });
     let large = Request::json("/v1/chat/completions", &body);
     let refused = eventually("the others have all the room", || {
+        // Before they are read, the large one gets room, and one of them may get none.
+        open.clear();
+        pass(patience);
+        open.extend((0..2).map(|_| stalled()));
+        patience += Duration::from_millis(50);
+        pass(patience);
         let answer = gateway.send(&large);
         (answer.status() == 503).then_some(answer)
     });
