@@ -182,6 +182,7 @@ const REWRITES: &[Rewrite] = &[
     permission::configurable_to_can_be,
     agent::you_accept_to_accepted,
     // Prices, purposes and needs.
+    price::told_costs_to_does_cost,
     price::cost_to_price,
     attribute::perform_to_performance,
     verb::make_faster_to_speed_up,

@@ -25,6 +25,22 @@ pub(super) fn cost_to_price(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
+/// "Tell me how much the plan costs" is "how much does the plan cost".
+pub(super) fn told_costs_to_does_cost(mut tokens: Vec<Token>) -> Vec<Token> {
+    let told = usize::from(opens(&tokens, [&["@what"], &["@howmuch"]]));
+    let from = told + 1;
+    let end = clause_end(&tokens, from);
+    if let Some(last) = end.checked_sub(1).filter(|last| *last > from)
+        && is_word(tokens.get(told), &["@howmuch"])
+        && is_word(tokens.get(last), &["costs"])
+        && is_named(&tokens[from..last])
+    {
+        tokens[last] = Token::word("cost");
+        tokens.splice(..from, words(&["@howmuch", "does"]));
+    }
+    tokens
+}
+
 /// "How much is ETH worth" and "what is ETH worth" ask for the price of ETH.
 pub(super) fn worth_to_price(mut tokens: Vec<Token>) -> Vec<Token> {
     let priced = ["@what", "price", "of"];

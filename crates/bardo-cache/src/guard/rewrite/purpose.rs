@@ -65,7 +65,7 @@ pub(super) fn does_do_to_purpose(mut tokens: Vec<Token>) -> Vec<Token> {
     tokens
 }
 
-/// "What the flag does" is "what does the flag do".
+/// "What the flag does", and "what the flag does in Java", is "what does the flag do".
 pub(super) fn told_does_to_does_do(mut tokens: Vec<Token>) -> Vec<Token> {
     let from = 1;
     let end = clause_end(&tokens, from);
@@ -73,12 +73,13 @@ pub(super) fn told_does_to_does_do(mut tokens: Vec<Token>) -> Vec<Token> {
     let Some(last) = last.filter(|_| is_word(tokens.first(), &["what", "@what"])) else {
         return tokens;
     };
-    let told = is_word(tokens.get(last), &["does"]) && last + 1 == end;
+    let ends = last + 1 == end || is_word(tokens.get(last + 1), &["in"]);
+    let told = is_word(tokens.get(last), &["does"]) && ends;
     if told && is_named(&tokens[from..last]) {
         let mut found = words(&["what", "does"]);
         found.extend_from_slice(&tokens[from..last]);
         found.push(Token::word("do"));
-        found.extend(tokens.drain(end..));
+        found.extend(tokens.drain(last + 1..));
         return found;
     }
     tokens
@@ -92,7 +93,7 @@ pub(super) fn mean_to_what_is(mut tokens: Vec<Token>) -> Vec<Token> {
         let refers = verb_behind(&tokens, 2, &["refer"])
             .filter(|at| at + 2 == end && is_word(tokens.get(at + 1), &["to"]));
         let means = verb_behind(&tokens, 2, &["mean"])
-            .filter(|at| at + 1 == end || is_word(tokens.get(at + 1), &["in", "on"]));
+            .filter(|at| at + 1 == end || is_word(tokens.get(at + 1), &["in", "on", "simply"]));
         if let Some(at) = refers.or(means) {
             tokens.drain(at..=at + usize::from(refers.is_some()));
             tokens.splice(..2, words(&["@what"]));
@@ -107,7 +108,7 @@ pub(super) fn mean_to_what_is(mut tokens: Vec<Token>) -> Vec<Token> {
         tokens.splice(end - 2..end, words(&["standfor"]));
         tokens.splice(..2, words(&["@what"]));
         tokens.push(mark(false));
-    } else if end == 3
+    } else if (end == 3 || end == 4 && is_word(tokens.get(3), &["simply"]))
         && is_word(tokens.first(), &["what", "@what"])
         && is_word(tokens.get(2), &["means"])
         && is_noun(&tokens[1..2])

@@ -23,6 +23,22 @@ fn rewrites(rows: &[(&str, &str)]) {
 fn rewrites_of_words_follow_one_another() {
     rewrites(&[
         ("Why can't it start?", "why can it not start"),
+        (
+            "Explain what the flag does in Java",
+            "@what purpose of the flag in java",
+        ),
+        (
+            "Tell me what slippage means in plain English",
+            "@what slippage simply",
+        ),
+        (
+            "Can you tell me how much the plan costs?",
+            "@what price of the plan",
+        ),
+        (
+            "What happens if a person dies?",
+            "@what happenif someone dies",
+        ),
         ("Get a stain out of a shirt", "remove a stain from a shirt"),
         ("Turn the light off", "turnoff the light"),
         ("If it fails, what happens?", "@what happenif it fails"),
