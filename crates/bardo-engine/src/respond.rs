@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use bardo_providers::transport::UpstreamBody;
-use bardo_types::chat::{ChatResponse, StreamEvent};
+use bardo_types::chat::ChatResponse;
 use bardo_types::model::Dialect;
 use bardo_wire::{responses, table};
 use bytes::Bytes;
@@ -248,27 +248,24 @@ fn finished<'a>(
     sent: &mut Lifecycle<Sent>,
 ) -> Option<(&'a Translation, ChatResponse)> {
     let recording = sent.record().recording().cloned();
-    let push = |events: &mut Vec<StreamEvent>| {
-        if let Some(recording) = &recording {
-            recording.push(events);
-        }
-    };
     match (&shaped.mode, complete.response.take()) {
         (AnswerMode::Transcode(translation), Some(mut response)) => {
             stages.whole(&mut response, sent.record_mut());
-            if recording.is_some() {
-                push(&mut response.clone().into_events());
+            if let Some(recording) = recording {
+                recording.push(&mut response.clone().into_events());
             }
             Some((translation, response))
         }
         (AnswerMode::Relay { .. }, Some(response)) => {
-            if recording.is_some() {
-                push(&mut response.into_events());
+            if let Some(recording) = recording {
+                recording.push(&mut response.into_events());
             }
             None
         }
         (_, None) => {
-            push(&mut complete.events);
+            if let Some(recording) = recording {
+                recording.push(&mut complete.events);
+            }
             None
         }
     }
