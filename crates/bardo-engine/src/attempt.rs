@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use bardo_providers::payment::{
-    PAYMENT_REQUIRED, PAYMENT_SIGNATURE, PaymentError, PaymentOffer, Wallet, is_offer, settlement,
+    PAYMENT_REQUIRED, PAYMENT_SIGNATURE, PaymentError, PaymentOffer, Wallet, settlement,
 };
 use bardo_providers::transport::{SendError, UpstreamBody};
 use bardo_types::fault::{Fault, FaultClass};
@@ -23,10 +23,11 @@ use crate::call::Call;
 use crate::engine::Engine;
 use crate::failure::{Failure, ProviderRefusal};
 use crate::limit_names::as_the_caller_wrote;
+use crate::payments::Payments;
 use crate::received::{Payer, Task};
 use crate::retry_after;
 use crate::scrub::scrub;
-use crate::shape::Shaped;
+use crate::shape::{Shaped, headers};
 
 /// Provider error bodies are read up to here.
 const ERROR_BODY_MAX: usize = 64 << 10;
@@ -58,21 +59,19 @@ impl Engine {
             deadlines.whole_header
         };
         let until = Instant::now() + head.min(left);
-        let payer = &call.principal().payer;
-        let mut response = pin!(self.send(shaped, payer, None, until)).await?;
+        let mut response = pin!(self.send(call, shaped, None, until)).await?;
         if response.status() == StatusCode::PAYMENT_REQUIRED
-            && is_offer(shaped.endpoint.service, &shaped.endpoint.key)
+            && let Some(payments) = &shaped.payments
             && let Some(wallet) = &call.snapshot().wallet
             && response.headers().contains_key(PAYMENT_REQUIRED)
         {
-            let paid = Box::pin(pay(&**wallet, call, shaped, response.headers(), until)).await;
-            match paid {
+            let offers = response.headers();
+            let paid = pay(&**wallet, call, shaped, payments, offers, until);
+            match Box::pin(paid).await {
                 Ok((payment, offer)) => {
                     // Boxed, as all that few requests need.
-                    response = Box::pin(self.send(shaped, payer, Some(payment), until)).await?;
-                    shaped
-                        .payments
-                        .settled(settlement(response.headers(), &offer));
+                    response = Box::pin(self.send(call, shaped, Some(payment), until)).await?;
+                    payments.settled(settlement(response.headers(), &offer));
                 }
                 Err(error) => {
                     tracing::warn!(backend = shaped.endpoint.name, %error, "the payment of an offer failed")
@@ -93,7 +92,7 @@ impl Engine {
                     "thinking_state",
                     "the provider refused the signatures in the history, so earlier thinking was removed",
                 ));
-                let response = Box::pin(self.send(shaped, payer, None, until)).await?;
+                let response = Box::pin(self.send(call, shaped, None, until)).await?;
                 self.head(call, shaped, response)
                     .await
                     .map_err(Rejected::into_failure)
@@ -104,15 +103,15 @@ impl Engine {
 
     async fn send(
         &self,
+        call: &Call,
         shaped: &Shaped,
-        payer: &Payer,
         payment: Option<http::HeaderValue>,
         until: Instant,
     ) -> Result<Response<UpstreamBody>, Failure> {
         let mut request = Request::new(Full::new(shaped.body.clone()));
         *request.method_mut() = http::Method::POST;
         *request.uri_mut() = shaped.target.clone();
-        *request.headers_mut() = shaped.headers.clone();
+        *request.headers_mut() = headers(call, &shaped.endpoint, shaped.dialect);
         if let Some(payment) = payment {
             request.headers_mut().insert(PAYMENT_SIGNATURE, payment);
         }
@@ -126,7 +125,7 @@ impl Engine {
             Ok(Err(SendError::NotSent(error))) => {
                 let address = shaped.endpoint.origin.authority();
                 tracing::info!(backend = shaped.endpoint.name, address, %error, "cannot reach the provider");
-                let is_owner = matches!(payer, Payer::Owner);
+                let is_owner = matches!(call.principal().payer, Payer::Owner);
                 Err(Failure::unsent(&error, is_owner.then_some(&*address)))
             }
             Ok(Err(SendError::Stale(error))) => {
@@ -227,6 +226,7 @@ async fn pay(
     wallet: &dyn Wallet,
     call: &Call,
     shaped: &Shaped,
+    payments: &Payments,
     headers: &HeaderMap,
     until: Instant,
 ) -> Result<(HeaderValue, PaymentOffer), PaymentError> {
@@ -235,7 +235,7 @@ async fn pay(
     let offer = PaymentOffer::of(headers, wallet.schemes(), most)?;
     let signed = tokio::time::timeout_at(until, wallet.pay(&offer)).await;
     let signed = signed.map_err(|_| PaymentError::Late)??;
-    shaped.payments.push(AttemptPayment {
+    payments.push(AttemptPayment {
         amount: offer.amount(),
         network: offer.network().into(),
         reference: signed.reference.into(),

@@ -23,7 +23,7 @@ use crate::header_lists::degraded_list;
 use crate::leg::{Grant, Leg};
 use crate::payments::Payments;
 use crate::plan::{Plan, Planned};
-use crate::shape::{AnswerMode, Shaped, headers};
+use crate::shape::{AnswerMode, Shaped};
 use crate::tokenizer;
 use crate::unseen::Accepted;
 
@@ -177,20 +177,18 @@ fn shape_count(
             Dialect::Chat | Dialect::Completions | Dialect::Responses => return Ok(None),
         }
     };
-    let headers = headers(call, endpoint, dialect);
     let mode = AnswerMode::Relay { hide_usage: false };
     Ok(Some(Shaped {
         endpoint: Arc::clone(endpoint),
         dialect,
         target,
-        headers,
         body,
         degraded: Vec::new(),
         mode,
         leg: Arc::clone(leg),
         grant: Grant::default(),
         accepted: Accepted::default(),
-        payments: Payments::default(),
+        payments: Payments::to(endpoint),
     }))
 }
 

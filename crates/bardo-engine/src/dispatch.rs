@@ -232,7 +232,6 @@ impl<'a> Failover<'a> {
         reserved.record_mut().passed_over(passed_over);
         self.attempts += 1;
         let (engine, call) = (self.engine, self.call);
-        let backend = shaped.endpoint.name.clone();
         let sent = reserved.sent(call, &shaped);
         let answered = if call.task() == Task::Embeddings {
             let left = self.left();
@@ -251,6 +250,7 @@ impl<'a> Failover<'a> {
             Err(Unanswered::Failed(failure, sent)) => {
                 self.give_back();
                 self.life = sent.failed(&failure).await;
+                let backend = shaped.endpoint.name.clone();
                 self.failed(index, backend, permit, failure);
                 None
             }

@@ -31,7 +31,7 @@ use crate::operation;
 use crate::payments::Payments;
 use crate::respond::{upstream_request_id, whole_answer};
 use crate::scrub::scrub;
-use crate::shape::{AnswerMode, Shaped, headers};
+use crate::shape::{AnswerMode, Shaped};
 use crate::unseen::Accepted;
 use crate::usage_figures::UsageFigures;
 
@@ -176,14 +176,13 @@ pub(crate) fn shape(
         endpoint: Arc::clone(endpoint),
         dialect,
         target,
-        headers: headers(call, endpoint, dialect),
         body: body(call, dialect, &candidate.entry.upstream_id)?,
         degraded: [&leg.lost_protection(), said].concat(),
         mode: AnswerMode::Relay { hide_usage: false },
         leg: Arc::clone(leg),
         grant: Grant::default(),
         accepted: Accepted::default(),
-        payments: Payments::default(),
+        payments: Payments::to(endpoint),
     })
 }
 

@@ -29,7 +29,7 @@ use bardo_types::profile::InferenceProfile;
 use bardo_types::receipt::CallerTrace;
 use bardo_types::unit::{NotUnitInterval, UnitInterval};
 use bardo_wire::codec::BadRequest;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::request_size;
 use given::Given;
@@ -38,7 +38,7 @@ use mistakes::{
     unknown_class, unknown_task,
 };
 pub use names::bounded_name;
-use repeats::Repeats;
+use repeats::{ObjectMembers, Repeats};
 pub use schema::hints_schema;
 
 /// Hints of a caller, beside the request.
@@ -171,16 +171,17 @@ impl Hints {
     /// # Errors
     /// When a member has the wrong type, or says twice what must be understood; the error names it.
     pub fn body(&mut self, json: &str) -> Result<(), BadRequest> {
-        let members: Map<String, Value> = serde_json::from_str(json).map_err(|_| {
+        let no_object = |_| {
             let words = r#"`bardo` must be an object of hints, such as {"subsystem": "risk"}"#;
             BadRequest::new("bardo", words)
-        })?;
-        let repeats = Repeats::of(json, KNOWN);
+        };
+        let members = ObjectMembers::read(json).map_err(no_object)?;
+        let repeats = Repeats::of(&members, KNOWN);
         for (name, place) in repeats.all() {
             self.refuse_or_tell(name, twice(place))?;
         }
-        for (name, value) in &members {
-            match value {
+        for (name, json) in members.all() {
+            match &serde_json::from_str(json).map_err(no_object)? {
                 Value::Null => {}
                 _ if repeats.has(name) => {}
                 Value::Object(intent) if name == "intent" => {

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bardo_providers::Endpoint;
+use bardo_providers::payment::is_offer;
 use bardo_types::receipt::{AttemptPayment, ProviderSettlement};
 
 /// Payments in the order in which they were signed; the receipt and the rendered leg share them.
@@ -9,6 +11,11 @@ use bardo_types::receipt::{AttemptPayment, ProviderSettlement};
 pub(crate) struct Payments(Arc<Mutex<Vec<AttemptPayment>>>);
 
 impl Payments {
+    /// A place for the payments to a backend; `None` where nothing is ever signed for it.
+    pub(crate) fn to(endpoint: &Endpoint) -> Option<Self> {
+        is_offer(endpoint.service, &endpoint.key).then(Self::default)
+    }
+
     /// Notes one more payment.
     pub(crate) fn push(&self, payment: AttemptPayment) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -52,8 +52,8 @@ pub(crate) struct ReceiptBuilder {
     holds_back: bool,
     /// How the answer broke off after its first content.
     broke: Option<FaultClass>,
-    /// The payments for the attempts at the last leg alone.
-    payments: Payments,
+    /// The payments for the attempts at the last leg alone, where its backend sells per call.
+    payments: Option<Payments>,
     /// The first attempt at the last leg.
     first_attempt: usize,
     /// The caller spends another's money, and the balance is not its own.
@@ -110,7 +110,7 @@ pub(crate) enum Passed {
 impl ReceiptBuilder {
     /// The receipt of a request that was read and not sent.
     pub(crate) fn new(call: &Call) -> Self {
-        let (consumption, payments) = (Consumption::new(call), Payments::default());
+        let consumption = Consumption::new(call);
         let hides_balance = call.principal().spends_of_another();
         Self {
             consumption,
@@ -121,7 +121,7 @@ impl ReceiptBuilder {
             reasons_unseen: false,
             holds_back: false,
             broke: None,
-            payments,
+            payments: None,
             first_attempt: 0,
             hides_balance,
             receipt: empty(call),
@@ -251,11 +251,11 @@ impl ReceiptBuilder {
         };
         receipt.upstream_dialect = shaped.dialect;
         receipt.backend = leg.endpoint.name.as_str().into();
-        receipt.model = leg.candidate.entry.id.as_str().into();
+        receipt.model = shared(&leg.candidate.entry.id, &receipt.model_requested);
         receipt.attempts.reserve_exact(1);
         receipt.attempts.push(Attempt {
             backend: Arc::clone(&receipt.backend),
-            model: leg.candidate.entry.upstream_id.as_str().into(),
+            model: shared(&leg.candidate.entry.upstream_id, &receipt.model),
             failure: None,
             duration: Duration::ZERO,
             payment: None,
@@ -396,6 +396,14 @@ impl ReceiptBuilder {
     }
 }
 
+/// A name, kept once where it is the known one.
+fn shared(name: &str, known: &Arc<str>) -> Arc<str> {
+    if *name == **known {
+        return Arc::clone(known);
+    }
+    name.into()
+}
+
 /// Counting of work and usage.
 impl ReceiptBuilder {
     /// Counts the answer with this meter from now on.
@@ -491,7 +499,9 @@ impl ReceiptBuilder {
 
     /// Says of each attempt at the last leg what was paid for it.
     fn note_payments(&mut self) {
-        let payments = self.payments.take();
+        let Some(payments) = self.payments.as_ref().map(Payments::take) else {
+            return;
+        };
         while self.receipt.attempts.len() < self.first_attempt + payments.len() {
             self.repeat_attempt();
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bardo_providers::transport::UpstreamBody;
 use bardo_types::chat::ChatResponse;
 use bardo_types::model::Dialect;
+use bardo_types::receipt::Receipt;
 use bardo_wire::{responses, table};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Response};
@@ -61,7 +62,7 @@ impl Engine {
         record.head();
         record.answered_as(upstream_request_id(&parts.headers), &shaped.degraded);
         if let Some(recording) = record.recording() {
-            recording.comes_from(origin(shaped));
+            recording.comes_from(origin(shaped, record.receipt()));
         }
         let arriving = Arriving {
             source: body.into(),
@@ -283,11 +284,11 @@ fn passthrough(call: &Call, shaped: &Shaped) -> Passthrough {
     )
 }
 
-/// Where the answer of a backend comes from, for the cache.
-fn origin(shaped: &Shaped) -> AnswerOrigin {
+/// Where the answer of a backend comes from, for the cache. `receipt`: that of the attempt.
+fn origin(shaped: &Shaped, receipt: &Receipt) -> AnswerOrigin {
     AnswerOrigin {
-        model: shaped.leg.candidate.entry.id.as_str().into(),
-        backend: shaped.endpoint.name.as_str().into(),
+        model: Arc::clone(&receipt.model),
+        backend: Arc::clone(&receipt.backend),
         class: shaped.leg.effective_class(),
         degraded: shaped.degraded.clone(),
         price: shaped.leg.price,

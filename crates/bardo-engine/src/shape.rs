@@ -39,7 +39,6 @@ pub(crate) struct Shaped {
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) dialect: Dialect,
     pub(crate) target: http::Uri,
-    pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) degraded: Vec<Degradation>,
     pub(crate) mode: AnswerMode,
@@ -49,8 +48,9 @@ pub(crate) struct Shaped {
     pub(crate) grant: Grant,
     /// When the backend took it.
     pub(crate) accepted: Accepted,
-    /// The payments for the attempts with this body alone.
-    pub(crate) payments: Payments,
+    /// The payments for the attempts with this body alone; `None` where its backend sells nothing per
+    /// call.
+    pub(crate) payments: Option<Payments>,
 }
 
 /// How the answer gets back to the caller.
@@ -124,14 +124,13 @@ pub(crate) fn shape(
         endpoint: Arc::clone(&leg.endpoint),
         dialect: leg.dialect,
         target,
-        headers: headers(call, &leg.endpoint, leg.dialect),
         body,
         degraded,
         mode,
         leg: Arc::clone(leg),
         grant,
         accepted: Accepted::default(),
-        payments: Payments::default(),
+        payments: Payments::to(&leg.endpoint),
     })
 }
 
@@ -197,7 +196,6 @@ pub(crate) fn mended(
         endpoint: Arc::clone(&leg.endpoint),
         dialect: leg.dialect,
         target: shaped.target.clone(),
-        headers: headers(call, &leg.endpoint, leg.dialect),
         body,
         degraded,
         mode,

@@ -113,12 +113,16 @@ impl<'a> HeaderWriter<'a> {
 
 /// Writes the ids of a request: as each dialect's SDKs read them, and the gateway's own.
 pub(crate) fn identify(request_id: &str, own: &RequestId, headers: &mut HeaderMap) {
-    if let Ok(id) = HeaderValue::from_str(request_id) {
+    let mut id = HeaderValue::from_str(own.as_str());
+    if let Ok(own) = &id {
+        headers.insert(named::BARDO_REQUEST_ID, own.clone());
+    }
+    if request_id != own.as_str() {
+        id = HeaderValue::from_str(request_id);
+    }
+    if let Ok(id) = id {
         headers.insert(named::X_REQUEST_ID, id.clone());
         headers.insert(named::REQUEST_ID, id);
-    }
-    if let Ok(own) = HeaderValue::from_str(own.as_str()) {
-        headers.insert(named::BARDO_REQUEST_ID, own);
     }
 }
 

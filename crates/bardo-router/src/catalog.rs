@@ -12,7 +12,7 @@ use bardo_types::model::{Capabilities, Effort, ModelEntry, Price, Service, Tier}
 use bardo_types::privacy::SecurityClass;
 
 pub use self::owner::OwnerModel;
-use crate::name::normalize;
+use crate::name::{normal_form, normalize};
 use crate::vendors;
 
 /// A model as the embedded snapshot, or an owner, describes it.
@@ -119,7 +119,7 @@ impl Catalog {
     /// The model of that name in any spelling, aliases included.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&KnownModel> {
-        self.models.get(&normalize(name))
+        self.models.get(&*normal_form(name))
     }
 
     /// Whether a model's `vendor`, in any spelling, is the maker of that name.

@@ -1,5 +1,7 @@
 //! Comparison of model names, which each backend spells differently.
 
+use std::borrow::Cow;
+
 /// The spelling-free form of a model name: lower case, without vendor prefix, date stamp or
 /// bracketed context mark, and with dots as dashes.
 ///
@@ -7,24 +9,38 @@
 /// `claude-opus-5-5`.
 #[must_use]
 pub fn normalize(name: &str) -> String {
+    normal_form(name).into_owned()
+}
+
+/// The form that [`normalize`] gives, borrowed from a name that is written so.
+pub(crate) fn normal_form(name: &str) -> Cow<'_, str> {
     let name = name.trim();
     let name = name.rsplit_once('/').map_or(name, |(_, last)| last);
+    let name = &name[..name.find(['[', '@']).unwrap_or(name.len())];
+    let is_other = |byte: u8| matches!(byte, b'.' | b'_' | b'A'..=b'Z');
+    if !name.bytes().any(is_other) {
+        return Cow::Borrowed(undated(name));
+    }
+    let dashed = name.chars().map(|letter| match letter {
+        '.' | '_' => '-',
+        other => other.to_ascii_lowercase(),
+    });
     let mut normal = String::with_capacity(name.len());
-    for letter in name.chars() {
-        match letter {
-            '[' | '@' => break,
-            '.' | '_' => normal.push('-'),
-            other => normal.push(other.to_ascii_lowercase()),
-        }
+    normal.extend(dashed);
+    normal.truncate(undated(&normal).len());
+    Cow::Owned(normal)
+}
+
+/// A name without a date stamp at its end.
+fn undated(name: &str) -> &str {
+    match name.rsplit_once('-') {
+        Some((before, stamp)) if is_date(stamp) => before,
+        _ => name,
     }
-    if let Some((before, stamp)) = normal.rsplit_once('-')
-        && stamp.len() == 8
-        && stamp.starts_with("20")
-        && stamp.bytes().all(|byte| byte.is_ascii_digit())
-    {
-        normal.truncate(before.len());
-    }
-    normal
+}
+
+fn is_date(stamp: &str) -> bool {
+    stamp.len() == 8 && stamp.starts_with("20") && stamp.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use bardo_types::model::{ModelEntry, Price, Service, Tier};
 use hashbrown::{HashMap, HashSet};
 
 use crate::catalog::Catalog;
-use crate::name::normalize;
+use crate::name::{normal_form, normalize};
 use crate::rated::{CandidatePool, RatedCandidate, Terms};
 use crate::services;
 
@@ -259,12 +259,13 @@ impl Roster {
     }
 
     fn find(&self, name: &str) -> Option<&[Candidate]> {
-        let normal = normalize(name);
-        if let Some(found) = self.by_name.get(&normal) {
+        if let Some(found) = self.by_name.get(&*normal_form(name)) {
             return Some(found);
         }
         let known = self.catalog.find(name)?;
-        self.by_name.get(&normalize(&known.id)).map(Vec::as_slice)
+        self.by_name
+            .get(&*normal_form(&known.id))
+            .map(Vec::as_slice)
     }
 
     /// `<model>:<variant>` at the backends that know variants (`:nitro`, `:free`, `:zdr`, Venice's

@@ -87,7 +87,10 @@ pub(super) fn is_refusal(text: &str) -> bool {
         return false;
     }
     let start = &text[..text.floor_char_boundary(START_BYTES)];
-    let text = start.to_lowercase().replace('\u{2019}', "'");
+    let mut text = start.to_lowercase();
+    if text.contains('\u{2019}') {
+        text = text.replace('\u{2019}', "'");
+    }
     if ELSEWHERE.iter().any(|words| text.starts_with(words)) {
         return true;
     }

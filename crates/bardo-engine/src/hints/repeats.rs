@@ -1,9 +1,9 @@
 //! Hints that the body object gives more than once, so that nobody can tell which value is meant.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::HashSet;
 use std::fmt;
 
+use bardo_wire::json::Str;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -14,11 +14,14 @@ pub(super) struct Repeats(Vec<(String, String)>);
 
 impl Repeats {
     /// Finds them in the object, in its `intent` and in its `profile`. A hint that both the object
-    /// and its `intent` give counts too. `known`: the hints. None in what is no object.
-    pub(super) fn of(json: &str, known: &[&'static str]) -> Self {
+    /// and its `intent` give counts too. `known`: the hints. None in an `intent` or a `profile` that
+    /// is no object.
+    pub(super) fn of(outer: &ObjectMembers<'_>, known: &[&'static str]) -> Self {
         let mut repeats = Self::default();
-        let outer = ObjectMembers::of(json);
-        let inner = |name: &str| outer.given(name).map(ObjectMembers::of).unwrap_or_default();
+        let inner = |name: &str| {
+            let members = outer.given(name).map(ObjectMembers::read);
+            members.and_then(Result::ok).unwrap_or_default()
+        };
         let (intent, profile) = (inner("intent"), inner("profile"));
         for name in &outer.again {
             repeats.add(known, name, "bardo");
@@ -31,7 +34,7 @@ impl Repeats {
             repeats.add(known, name, "bardo");
         }
         if let Some(name) = profile.again.first() {
-            let place = format!("bardo.profile.{name:.64}");
+            let place = format!("bardo.profile.{:.64}", &**name);
             repeats.0.push(("profile".to_owned(), place));
         }
         repeats
@@ -54,24 +57,54 @@ impl Repeats {
     }
 }
 
-/// The members of an object, values as written.
+/// The members of an object in their order, values as written.
 #[derive(Default)]
-struct ObjectMembers<'a> {
+pub(super) struct ObjectMembers<'a> {
     /// The last value of each.
-    values: BTreeMap<String, &'a str>,
+    values: Vec<(Str<'a>, &'a str)>,
     /// Names that are there again.
-    again: Vec<String>,
+    again: Vec<Str<'a>>,
 }
 
 impl<'a> ObjectMembers<'a> {
-    fn of(json: &'a str) -> Self {
-        serde_json::from_str(json).unwrap_or_default()
+    /// Reads an object.
+    ///
+    /// # Errors
+    /// When the text is anything else.
+    pub(super) fn read(json: &'a str) -> serde_json::Result<Self> {
+        serde_json::from_str(json)
+    }
+
+    /// Each name once, with its last value.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.values.iter().map(|(name, value)| (&**name, *value))
     }
 
     /// The value of a member that is not null.
     fn given(&self, name: &str) -> Option<&'a str> {
-        let value = self.values.get(name).copied();
-        value.filter(|value| *value != "null")
+        let mut members = self.all();
+        let (_, value) = members.find(|(known, _)| *known == name)?;
+        Some(value).filter(|value| *value != "null")
+    }
+
+    /// Keeps the last of the members with one name.
+    fn keep_last(&mut self) {
+        if self.values.len() < 2 {
+            return;
+        }
+        let mut later = HashSet::with_capacity(self.values.len());
+        let mut again = Vec::new();
+        self.values.reverse();
+        self.values.retain(|(name, _)| {
+            let is_last = later.insert(name.clone());
+            if !is_last {
+                again.push(name.clone());
+            }
+            is_last
+        });
+        self.values.reverse();
+        again.reverse();
+        self.again = again;
     }
 }
 
@@ -87,17 +120,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for ObjectMembers<'a> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = ObjectMembers::default();
-                while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
-                    match members.values.entry(name) {
-                        Entry::Vacant(first) => {
-                            first.insert(value.get());
-                        }
-                        Entry::Occupied(mut known) => {
-                            members.again.push(known.key().clone());
-                            known.insert(value.get());
-                        }
-                    }
+                while let Some((name, value)) = map.next_entry::<Str<'de>, &RawValue>()? {
+                    members.values.push((name, value.get()));
                 }
+                members.keep_last();
                 Ok(members)
             }
         }

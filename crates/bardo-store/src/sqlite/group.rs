@@ -209,7 +209,7 @@ impl Shared {
         let mut is_probe = core.journal_failing.is_some();
         while is_probe || !core.group.is_empty() {
             is_probe = false;
-            let group = std::mem::take(&mut core.group);
+            let mut group = std::mem::take(&mut core.group);
             drop(core);
             let start = Instant::now();
             let written = self.append(&group);
@@ -234,7 +234,11 @@ impl Shared {
             if core.journal_failing.take().is_some() {
                 tracing::warn!("the journal works again");
             }
-            core.carry_out(group, answers);
+            core.carry_out(&mut group, answers);
+            if core.group.is_empty() {
+                // The next group has its room already.
+                core.group = group;
+            }
             self.is_behind.store(true, Ordering::Release);
         }
         core
@@ -379,9 +383,9 @@ impl Core {
         }
     }
 
-    /// Carries out in the books what the journal has now.
-    fn carry_out(&mut self, group: Vec<Item>, answers: &mut Answers) {
-        for Item { entry, then } in group {
+    /// Carries out in the books what the journal has now, and empties the group.
+    fn carry_out(&mut self, group: &mut Vec<Item>, answers: &mut Answers) {
+        for Item { entry, then } in group.drain(..) {
             match (then, &entry) {
                 (Then::End(end), JournalEntry::Ending(ending)) => {
                     let settled = match end.decided {

@@ -12,7 +12,7 @@ use super::write::kept_object;
 /// A string that borrows from the body unless an escape forced a copy.
 ///
 /// Serde's own `Cow<str>` always copies; this one does not.
-#[derive(Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Str<'a>(Cow<'a, str>);
 
 impl<'a> From<Cow<'a, str>> for Str<'a> {
