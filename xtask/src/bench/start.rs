@@ -1,6 +1,6 @@
 //! How soon the gateway answers after it is started, and how large it is.
 
-use std::{fs, time::Instant};
+use std::{fs, path::Path, time::Instant};
 
 use anyhow::{Context, Result};
 
@@ -12,6 +12,10 @@ use super::{
 use crate::load::{connection::Client, drive::next_number, request::Expect};
 
 const STARTS: u64 = 20;
+const WEIGHTS: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../crates/bardo-embed/model/all-MiniLM-L6-v2-int8.onnx.data"
+);
 
 /// From exec to the first 200 of a chat.
 pub(super) async fn measure(lab: &Lab, effort: Effort, report: &mut Report) -> Result<()> {
@@ -47,22 +51,26 @@ async fn start(lab: &Lab) -> Result<f64> {
     Ok(took.as_secs_f64() * 1e3)
 }
 
-/// The size of the release binary.
+/// The size of the binary, without the weights of the embedding model that it carries.
 pub(super) fn size(lab: &Lab, report: &mut Report) -> Result<()> {
     let Some(gateway) = &lab.gateway else {
         return Ok(());
     };
-    let bytes = fs::metadata(gateway)
-        .with_context(|| format!("look at {}", gateway.display()))?
-        .len();
+    let whole = length(gateway)?;
+    let weights = length(Path::new(WEIGHTS))?;
     let goal = report.goals().binary_mebibytes();
-    let size = bytes as f64 / f64::from(1 << 20);
-    report.add(Row::value(
-        "Release binary",
-        "as built".into(),
-        "MiB",
-        size,
-        goal,
-    ));
+    let size = mebibytes(whole.saturating_sub(weights));
+    let name = "without its model's weights";
+    let row = Row::value("Binary", name.into(), "MiB", size, goal);
+    report.add(row.noted(format!("{:.1} MiB with them", mebibytes(whole))));
     Ok(())
+}
+
+fn length(file: &Path) -> Result<u64> {
+    let found = fs::metadata(file).with_context(|| format!("look at {}", file.display()));
+    Ok(found?.len())
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }
