@@ -54,6 +54,9 @@ mod tests {
             "claude-opus-5-5",
             "Claude-Opus-5-5-20260901",
             "claude-opus-5-5[1m]",
+            "claude-opus-5-5-20260901",
+            "anthropic/claude-opus-5-5-20260901[1m]",
+            "claude-opus-5-5@20260901",
         ] {
             assert_eq!(normalize(name), "claude-opus-5-5");
         }
