@@ -83,3 +83,54 @@ fn what_may_happen_is_not_what_happened() {
         "If the moon disappeared, what would happen?",
     )]);
 }
+
+#[test]
+fn short_names_and_names_of_another_country() {
+    join(&[
+        (
+            "How do I calculate the net present value of a project?",
+            "How do I calculate the NPV of a project?",
+        ),
+        (
+            "Can I roll a 401k into an individual retirement account?",
+            "Can I roll a 401k into an IRA?",
+        ),
+        (
+            "How long does a urinary tract infection last?",
+            "How long does a UTI last?",
+        ),
+        (
+            "How do I verify a JSON web token?",
+            "How do I verify a JWT?",
+        ),
+        ("How do I change a diaper?", "How do I change a nappy?"),
+        (
+            "How do I replace a cracked windshield?",
+            "How do I replace a cracked windscreen?",
+        ),
+        (
+            "Is there a parking lot near the hotel?",
+            "Is there a car park near the hotel?",
+        ),
+    ]);
+    separate(&[
+        (
+            "How do I calculate the net present value of a project?",
+            "How do I calculate the IRR of a project?",
+        ),
+        (
+            "Is there a parking lot near the hotel?",
+            "Is there parking near the hotel?",
+        ),
+        ("Where can I park my car?", "Where is the car park?"),
+        ("Is there a car in the park?", "Is there a car park?"),
+        (
+            "How much random access memory do I need?",
+            "How much memory do I need?",
+        ),
+        (
+            "Does my virtual machine need a user interface?",
+            "Does my VM need a user experience?",
+        ),
+    ]);
+}

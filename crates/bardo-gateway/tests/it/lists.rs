@@ -59,6 +59,9 @@ fn the_last_good_list_is_there_when_its_provider_is_not() {
             log.contains("acme/nonsense") && log.contains("invalid rows"),
             "{log}"
         );
+        // The list is in use before it is stored, and dropping the gateway kills it.
+        let stored = data.0.join("models/openrouter.list");
+        eventually("the list is stored", || stored.exists().then_some(()));
     }
     is_up.store(false, Ordering::SeqCst);
     let gateway = start();
