@@ -18,6 +18,8 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("there is", "there"),
     // "Is it safe not to renew" is not "is it not safe to renew".
     ("not to", "not"),
+    // "The problem is not who pays" is not "the problem is who does not pay".
+    ("not who", "not"),
     // "Last week" ended on Sunday, and "the last week" is up to now.
     ("the last", "last"),
     ("the next", "next"),
@@ -136,6 +138,9 @@ fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
         "there" if exists(tokens, at) => "there is",
         "there" if !greets(tokens, at) => "there",
         "not" if tokens.get(at + 1).is_some_and(|next| next.is_word("to")) => "not to",
+        word if (word == "not" || word.ends_with("n't")) && opens_clause(tokens, at + 1) => {
+            "not who"
+        }
         "not" => "not",
         word if word.ends_with("n't") => "not",
         "last" | "next" | "past" if measures(tokens, at) => period(tokens, at),
@@ -159,6 +164,19 @@ fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
         "allowed" | "permitted" => "allowed",
         _ => return None,
     })
+}
+
+/// Whether a clause of its own begins there, or behind "it": "who" in "it is not who pays" and in "isn't it
+/// who pays".
+fn opens_clause(tokens: &[Token], at: usize) -> bool {
+    let asks = |token: &Token| {
+        matches!(
+            token.text.as_str(),
+            "who" | "what" | "which" | "why" | "how" | "where" | "when"
+        )
+    };
+    let it = tokens.get(at).is_some_and(|token| token.is_word("it"));
+    tokens.get(at + usize::from(it)).is_some_and(asks)
 }
 
 /// Whether "with" stands before a choice, or behind the second of its things.

@@ -306,3 +306,18 @@ fn who_does_it_and_for_whom_and_when_are_other_questions() {
         ),
     ]);
 }
+
+#[test]
+fn what_not_belongs_to() {
+    separate(&[
+        (
+            "The problem isn't who has money.",
+            "The problem is who doesn't have money.",
+        ),
+        ("Is it not where I live?", "Is it where I do not live?"),
+    ]);
+    join(&[(
+        "The problem isn't who has money.",
+        "The problem is not who has money.",
+    )]);
+}

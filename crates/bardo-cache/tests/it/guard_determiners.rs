@@ -34,10 +34,19 @@ fn one_of_its_kind_is_not_its_kind() {
         ("Are these drugs safe?", "Are drugs safe?"),
         ("Can I use your card?", "Can I use a card?"),
         ("What is my blood type?", "What is blood type?"),
+        ("I want to know my credit limit", "What is credit limit?"),
+        ("Tell me my account number", "What is account number?"),
         (
             "Is a number of users growing?",
             "Is the number of users growing?",
         ),
     ]);
-    join(&[("What is my blood type?", "What's my blood type?")]);
+    join(&[
+        ("What is my blood type?", "What's my blood type?"),
+        ("I want to know my credit limit", "What is my credit limit?"),
+        (
+            "Show me my open positions on GMX",
+            "show my GMX open positions",
+        ),
+    ]);
 }

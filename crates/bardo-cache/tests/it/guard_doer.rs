@@ -85,3 +85,27 @@ fn who_gets_something_is_not_for_whom_it_is_done() {
         ),
     ]);
 }
+
+#[test]
+fn where_it_is_done_is_not_who_does_it() {
+    separate(&[
+        (
+            "Can a car be parked in a garage by a guest?",
+            "Can a guest park a car by a garage?",
+        ),
+        (
+            "Was the house built in a river by the workers?",
+            "Did the workers build the house by a river?",
+        ),
+    ]);
+    join(&[
+        (
+            "Can a car be parked in a garage by a guest?",
+            "Can a guest park a car in a garage?",
+        ),
+        (
+            "Is the dog walked in the park by the owner?",
+            "Does the owner walk the dog in the park?",
+        ),
+    ]);
+}

@@ -22,13 +22,17 @@ pub(super) fn owners(
     // "Your card" is not "a card", whoever uses it.
     let yours = matches!(determiners, ("your", "a") | ("a", "your"));
     let any = matches!(determiners, ("my", "a") | ("a", "my"));
-    // "What is my blood type" is not "what is blood type".
+    // "What is my blood type" is not "what is blood type", and "I want to know my blood type" is not either.
     let defines = |frame: &SentenceFrame| frame.ask == Asking::What && frame.tells;
+    let wants = |frame: &SentenceFrame| frame.ask == Asking::What && frame.opens_past.is_none();
+    let mine = |frame: &SentenceFrame| frame.owners.contains(&"my");
     let bare = |one: &Atom, other: &Atom| {
         one.determiner == "my" && other.determiner.is_empty() && !other.definite
     };
     let bare = bare(one.1, other.1) || bare(other.1, one.1);
-    let defined = bare && defines(one.0) && defines(other.0);
+    let wanted = wants(one.0) && defines(other.0) || defines(one.0) && wants(other.0);
+    let defined =
+        bare && (defines(one.0) && defines(other.0) || wanted && mine(one.0) != mine(other.0));
     // "Sold me a loan" is not "sold my loan".
     let got = any && one.0.done_to != other.0.done_to;
     (of_it || yours || defined || got || any && nobody(one.0) && nobody(other.0)).then(|| {

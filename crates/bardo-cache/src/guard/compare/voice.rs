@@ -53,9 +53,14 @@ impl<'a> Turns<'a> {
     /// Whether the place and the preposition of a word count: not those of a verb that was turned, nor of
     /// who acts.
     pub(super) fn keep(&self, a: &Atom, b: &Atom) -> bool {
+        // "In a creek by a man" in the passive voice says nothing of "by a creek" in the active one.
+        let acts = |role| match (a.role, b.role) {
+            (other, Relation::Plain) | (Relation::Plain, other) => other == role,
+            _ => false,
+        };
         let agent = self
             .agent
-            .is_some_and(|(role, verb)| (a.role == role) != (b.role == role) || a.key == verb);
+            .is_some_and(|(role, verb)| acts(role) || a.key == verb);
         a.passive == b.passive && !agent && !self.unnamed.contains(&a.key.as_str())
     }
 }
