@@ -284,6 +284,8 @@ async fn who_spends_by_a_delegation_sees_nothing_of_the_prompts_of_the_account()
     for text in ["One", "Two"] {
         purse.ask(Dialect::Chat, &long(text)).await.unwrap();
     }
+    // A call counts from when it is settled, which is after its answer.
+    purse.settled().await;
     let reason = |purse: &Purse| {
         let received = Received {
             principal: purse.principal(),
