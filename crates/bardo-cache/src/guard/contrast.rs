@@ -138,9 +138,7 @@ fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
         "there" if exists(tokens, at) => "there is",
         "there" if !greets(tokens, at) => "there",
         "not" if tokens.get(at + 1).is_some_and(|next| next.is_word("to")) => "not to",
-        word if (word == "not" || word.ends_with("n't")) && opens_clause(tokens, at + 1) => {
-            "not who"
-        }
+        word if (word == "not" || word.ends_with("n't")) && denies_clause(tokens, at) => "not who",
         "not" => "not",
         word if word.ends_with("n't") => "not",
         "last" | "next" | "past" if measures(tokens, at) => period(tokens, at),
@@ -166,17 +164,19 @@ fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
     })
 }
 
-/// Whether a clause of its own begins there, or behind "it": "who" in "it is not who pays" and in "isn't it
-/// who pays".
-fn opens_clause(tokens: &[Token], at: usize) -> bool {
+/// Whether "not" says that a clause does not hold: "it is not who pays" and "isn't it who pays", but not "if
+/// not, who pays".
+fn denies_clause(tokens: &[Token], at: usize) -> bool {
     let asks = |token: &Token| {
         matches!(
             token.text.as_str(),
             "who" | "what" | "which" | "why" | "how" | "where" | "when"
         )
     };
-    let it = tokens.get(at).is_some_and(|token| token.is_word("it"));
-    tokens.get(at + usize::from(it)).is_some_and(asks)
+    let joins = |token: &Token| matches!(token.text.as_str(), "if" | "or" | "and" | "but");
+    let before = at.checked_sub(1).and_then(|place| tokens.get(place));
+    let it = tokens.get(at + 1).is_some_and(|token| token.is_word("it"));
+    !before.is_some_and(joins) && tokens.get(at + 1 + usize::from(it)).is_some_and(asks)
 }
 
 /// Whether "with" stands before a choice, or behind the second of its things.

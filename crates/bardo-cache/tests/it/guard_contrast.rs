@@ -316,8 +316,14 @@ fn what_not_belongs_to() {
         ),
         ("Is it not where I live?", "Is it where I do not live?"),
     ]);
-    join(&[(
-        "The problem isn't who has money.",
-        "The problem is not who has money.",
-    )]);
+    join(&[
+        (
+            "The problem isn't who has money.",
+            "The problem is not who has money.",
+        ),
+        (
+            "Can I pay by card? If not, how do I pay?",
+            "Can I pay by card? If not how do I pay?",
+        ),
+    ]);
 }
