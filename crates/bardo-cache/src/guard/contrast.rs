@@ -164,15 +164,17 @@ fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
     })
 }
 
+/// Whether a word asks for something: "who".
+fn asks(token: &Token) -> bool {
+    matches!(
+        token.text.as_str(),
+        "what" | "when" | "where" | "why" | "how" | "which" | "who" | "whose" | "whom"
+    )
+}
+
 /// Whether "not" says that a clause does not hold: "it is not who pays" and "isn't it who pays", but not "if
 /// not, who pays".
 fn denies_clause(tokens: &[Token], at: usize) -> bool {
-    let asks = |token: &Token| {
-        matches!(
-            token.text.as_str(),
-            "who" | "what" | "which" | "why" | "how" | "where" | "when"
-        )
-    };
     let joins = |token: &Token| matches!(token.text.as_str(), "if" | "or" | "and" | "but");
     let before = at.checked_sub(1).and_then(|place| tokens.get(place));
     let it = tokens.get(at + 1).is_some_and(|token| token.is_word("it"));

@@ -12,10 +12,7 @@ pub(super) fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
     if behind != Some(TokenKind::Break) {
         return None;
     }
-    let asks = [
-        "what", "when", "where", "why", "how", "which", "who", "whose", "whom",
-    ];
-    if !asks.contains(&tokens[at].text.as_str()) {
+    if !super::asks(&tokens[at]) {
         return time(&tokens[at]);
     }
     let clause = tokens[at + 1..].iter().take(REACH);
