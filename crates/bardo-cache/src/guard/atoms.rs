@@ -137,7 +137,9 @@ pub(super) fn build(tokens: &[Token], ask: Asking) -> Vec<Atom> {
 /// Notes which words a text writes with a capital.
 pub(super) fn note_capitals(atoms: &mut [Atom], capitals: &[(String, bool)]) {
     for atom in atoms {
-        let written = capitals.iter().find(|(word, _)| *word == atom.shown);
+        // A word that is meant as a word has a mark behind it.
+        let shown = atom.shown.trim_end_matches('^');
+        let written = capitals.iter().find(|(word, _)| word == shown);
         atom.capital = written.map(|(_, capital)| *capital);
     }
 }

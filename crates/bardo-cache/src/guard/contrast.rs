@@ -33,6 +33,8 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("can", "others allowed"),
     ("possible", "others allowed"),
     ("able", "others allowed"),
+    // "What is a security" is not "what is security".
+    ("one of a kind", "the whole kind"),
     ("whether it is", "when it is"),
     ("others should", "others do"),
     ("others would", "others do"),
@@ -43,6 +45,8 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("lets do", "has done"),
     ("its meaning", "the thing itself"),
     ("all of which", "those which"),
+    // "Invite the users that left" is not "invite the users left".
+    ("acts", "done to"),
     ("one that", "several that"),
     ("asks what was", "asks what is"),
     ("asks what was", "asks what will be"),
@@ -86,6 +90,7 @@ impl Contrasts {
                         question,
                         later,
                         relative::said(tokens, at),
+                        relative::voice(tokens, at),
                         doer::said(tokens, at),
                     ]
                 })
@@ -155,6 +160,7 @@ fn said(tokens: &[Token], at: usize) -> Option<&'static str> {
         "even" => article_beside(tokens, at, ["the even", "even the"])?,
         "only" => article_beside(tokens, at, ["the only", "only the"])?,
         "do" if at > 2 && ends_clause(tokens, at) => "does do",
+        word if TABLES.one_or_all.contains(word) && ends_clause(tokens, at) => kind(tokens, at)?,
         "able" => "able",
         "possible" => "possible",
         "can" => "can",
@@ -208,6 +214,18 @@ fn article_beside(
         return Some(before);
     }
     article(tokens.get(at + 1)).then_some(behind)
+}
+
+/// Whether it is asked what one of a kind is, or what the whole is: "what is a law" and "what is law".
+fn kind(tokens: &[Token], at: usize) -> Option<&'static str> {
+    let word = |back: usize| at.checked_sub(back).map_or("", |at| &*tokens[at].text);
+    let article = matches!(word(1), "a" | "an");
+    let is = matches!(word(1 + usize::from(article)), "is" | "what's");
+    is.then_some(if article {
+        "one of a kind"
+    } else {
+        "the whole kind"
+    })
 }
 
 /// Whether a clause ends with a word.

@@ -130,8 +130,9 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), moved: WordMove) -> boo
         && settled
         && !joined
         && match (a.role, b.role) {
-            (Relation::Of, Relation::Plain) => whole(a),
-            (Relation::Plain, Relation::Of) => whole(b),
+            // "The owner of the workspace deletes it" has no "workspace delete".
+            (Relation::Of, Relation::Plain) => whole(a) && !is_deed(b),
+            (Relation::Plain, Relation::Of) => whole(b) && !is_deed(a),
             (one, other) => {
                 let apart = over.0.chunk != a.chunk || over.1.chunk != b.chunk;
                 let behind = complement(one) && b.modifier && over.1.chunk == b.chunk && whole(a);
@@ -151,8 +152,10 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), moved: WordMove) -> boo
         && over.0.class != "superlative"
         && a.role == b.role
         && over.0.role == over.1.role;
-    // "Error 404" is "404 error", and "row 2" is not "2 rows".
+    // "Error 404" is "404 error", and "row 2" is not "2 rows". A "season 3 pass" is not a "3 season pass".
+    let counts = over.0.modifier && over.1.modifier && a.key.len() < 3;
     let label = distance == 1
+        && !counts
         && over.0.shown == over.1.shown
         && !(over.0.plural || a.key == "1")
         && matches!(a.class, "number" | "code" | "address")
@@ -160,6 +163,11 @@ fn may_move(mover: (&Atom, &Atom), over: (&Atom, &Atom), moved: WordMove) -> boo
         && a.chunk == over.0.chunk
         && b.chunk == over.1.chunk;
     phrase || compound || time || label || adverb || superlative
+}
+
+/// Whether a word is a verb that nothing follows in its phrase: "delete" of "delete the owner".
+fn is_deed(atom: &Atom) -> bool {
+    !atom.modifier && TABLES.is_verb(&TABLES.base(&atom.shown))
 }
 
 fn is_movable(atom: &Atom) -> bool {

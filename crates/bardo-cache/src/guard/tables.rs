@@ -198,6 +198,8 @@ pub(super) struct Tables {
     pub(super) homographs: HashSet<&'static str>,
     /// Places where one is for their purpose, without "the": "in prison".
     pub(super) institutions: HashSet<&'static str>,
+    /// Words that name one of a kind behind "a", and the whole without it: "a security".
+    pub(super) one_or_all: HashSet<&'static str>,
     /// Things of which "the" names the one that is known: "the moon".
     pub(super) unique: HashSet<&'static str>,
     /// Unit of a number by its names.

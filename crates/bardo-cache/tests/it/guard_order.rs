@@ -117,3 +117,28 @@ fn two_things_of_one_deed_are_named_in_each_order() {
         ),
     ]);
 }
+
+#[test]
+fn a_label_is_no_count_and_an_owner_who_acts_is_not_acted_on() {
+    separate(&[
+        (
+            "How long is the season 3 pass valid?",
+            "How long is the 3 season pass valid?",
+        ),
+        (
+            "Can I change the owner of the workspace?",
+            "Can the owner of the workspace change it?",
+        ),
+        (
+            "Can I change the price of the room?",
+            "Can the price of the room change?",
+        ),
+    ]);
+    join(&[
+        ("What does error 404 mean?", "What does the 404 error mean?"),
+        (
+            "Write a regex that matches a UUID v4.",
+            "Write a regex that matches a v4 UUID.",
+        ),
+    ]);
+}

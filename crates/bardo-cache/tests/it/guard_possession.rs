@@ -99,3 +99,17 @@ fn what_it_comes_in_is_what_it_is_available_in() {
         "What sizes does the backpack come in?",
     )]);
 }
+
+#[test]
+fn what_is_mine_is_not_what_is_his() {
+    separate(&[
+        (
+            "My brother wants me to pay his fine. Can he do that?",
+            "My brother wants me to pay my fine. Can he do that?",
+        ),
+        (
+            "Is my brother allowed to sell his car?",
+            "Is my brother allowed to sell my car?",
+        ),
+    ]);
+}

@@ -300,3 +300,33 @@ fn a_letter_or_a_capital_that_says_something_counts() {
         ),
     ]);
 }
+
+#[test]
+fn a_word_of_one_text_alone_is_no_courtesy() {
+    separate(&[
+        (
+            "Write a thanks note to the customer.",
+            "Write a note to the customer.",
+        ),
+        ("Write a thank-you note to Mark.", "Write a note to Mark."),
+        ("What is a security?", "What is security?"),
+        ("What is a law?", "What's law?"),
+        (
+            "Give me a few words that rhyme with cat.",
+            "Give me a few words that rhyme with cats.",
+        ),
+        ("What does \"march\" mean?", "What does \"March\" mean?"),
+    ]);
+    join(&[
+        (
+            "Write a thank-you note to Mark.",
+            "Write a thank you note to Mark.",
+        ),
+        (
+            "Thanks, how do I reset my password?",
+            "How do I reset my password?",
+        ),
+        ("What is art?", "Define art for me."),
+        ("What is working capital?", "Define working capital for me."),
+    ]);
+}

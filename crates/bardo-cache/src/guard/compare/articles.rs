@@ -103,7 +103,10 @@ fn named(a: &Atom, b: &Atom) -> Mismatch {
 /// A name in one text, and in the other the word that it is too: "Rust" and "rust", "the population of
 /// Turkey" and "of turkeys".
 fn capitals(a: &Atom, b: &Atom) -> Option<(&'static str, String, String)> {
-    let either = |words: fn(&str) -> bool| words(&a.shown) || words(&b.shown);
+    let either = |words: fn(&str) -> bool| {
+        let is_one = |atom: &Atom| words(atom.shown.trim_end_matches('^'));
+        is_one(a) || is_one(b)
+    };
     let stands_elsewhere =
         a.plural != b.plural || a.definite != b.definite || a.determiner != b.determiner;
     let is_homograph = either(|word| TABLES.homographs.contains(word));

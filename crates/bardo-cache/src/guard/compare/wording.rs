@@ -23,7 +23,9 @@ pub(super) fn difference(
             || unlinked && one[a].key == "remove"
             || shaped && one[a].key == "decrease";
         let (a, b) = (&one[a], &other[b]);
-        if counts && TABLES.base(&a.shown) != TABLES.base(&b.shown) {
+        // "Rhymes with cats" is not "rhymes with cat".
+        let sounds = mentioned && a.role == Relation::With && a.plural != b.plural;
+        if sounds || counts && TABLES.base(&a.shown) != TABLES.base(&b.shown) {
             return Some(Mismatch::Changed {
                 class: "word",
                 one: a.shown.clone(),

@@ -94,13 +94,18 @@ impl SentenceFrame {
         only(self, other, false) && only(other, self, true)
     }
 
-    /// Whether each text has an owner that the other one lacks: "his ETH" and "my ETH".
+    /// Whether each text has an owner that the other one lacks: "his ETH" and "my ETH". Or what is mine in one
+    /// text is a third person's in the other: "my brother wants me to pay his fine" and "to pay my fine".
     pub(in crate::guard) fn owners_replaced(&self, other: &Self) -> bool {
         let only = |one: &Self, other: &Self| {
             let mut owners = one.possessors.iter();
             owners.any(|owner| !other.possessors.contains(owner))
         };
-        only(self, other) && only(other, self)
+        let theirs = |owner: &str| matches!(owner, "his" | "her" | "their");
+        let mut both = self.possessors.iter().zip(&other.possessors);
+        let as_many = self.possessors.len() == other.possessors.len();
+        as_many && both.any(|pair| matches!(pair, (&"my", who) | (who, &"my") if theirs(who)))
+            || only(self, other) && only(other, self)
     }
 
     /// Whether the same owners stand in another order: "my name on her booking" and "her name on my booking".

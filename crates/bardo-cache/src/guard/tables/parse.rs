@@ -217,6 +217,7 @@ impl Tables {
                     "timeless" => &mut self.timeless,
                     "types" => &mut self.types,
                     "homographs" => &mut self.homographs,
+                    "one_or_all" => &mut self.one_or_all,
                     "unique" => &mut self.unique,
                     "institutions" => &mut self.institutions,
                     "unchanged" => &mut self.unchanged,
