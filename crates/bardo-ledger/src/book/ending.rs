@@ -111,7 +111,12 @@ impl Book {
         if self.is_ending(account, request) {
             return PreparedEnd::Ending;
         }
-        let (caps, is_late) = match self.ended.get(account, request) {
+        // A hold that there is has not ended.
+        let ended = match self.hold_state(account, request) {
+            Some(_) => None,
+            None => self.ended.get(account, request),
+        };
+        let (caps, is_late) = match ended {
             Some(Ended::Settled(paid)) => {
                 let paid = *paid;
                 return PreparedEnd::Ended(self.nothing(account, paid, true));
@@ -182,8 +187,11 @@ impl Book {
                         .expect("what is paid was held")
                         .spend(paid.charged());
                 }
+                // The book's own id, so that the one of the request is freed with the request.
+                let known = self.accounts.get_key_value(&id);
+                let account = known.map_or(&id, |(known, _)| known).clone();
                 self.ended
-                    .insert(id.clone(), request, Ended::Settled(paid), now_ms);
+                    .insert(account, request, Ended::Settled(paid), now_ms);
                 Settlement {
                     hold: before,
                     counters,
