@@ -141,7 +141,8 @@ impl CachedAnswer {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let tags = self.tags.each().count();
-        let texts = self.answer.len() + self.model.len() + self.provider.len();
+        let names = self.tenant.as_str().len() + self.model.len() + self.provider.len();
+        let texts = self.answer.len() + names;
         let lost: usize = self
             .degraded
             .iter()

@@ -109,8 +109,8 @@ const SPARED: usize = 16;
 #[derive(Default)]
 pub(super) struct EntryIndex {
     tenants: HashMap<AccountId, Tenant>,
-    /// Tenants by their bytes, for the largest.
-    by_bytes: BTreeSet<(u64, AccountId)>,
+    /// Tenants by the size class of their bytes, for the largest. Few entries change the class.
+    by_size: BTreeSet<(u64, AccountId)>,
     bytes: u64,
     next: u64,
     hasher: DefaultHashBuilder,
@@ -140,17 +140,17 @@ impl EntryIndex {
     }
 
     pub(super) fn add(&mut self, entry: &CachedAnswer) -> IndexPlace {
-        let groups = self.groups_of(entry);
         let bytes = entry.bytes() as u64;
         let age = self.next;
         self.next += 1;
         let tenant = self.tenants.entry(entry.tenant.clone()).or_default();
         tenant.by_age.insert(age, entry.key);
-        for group in groups {
+        for group in groups_of(&self.hasher, entry) {
             tenant.groups.entry(group).or_default().insert(age);
         }
         let counters = Arc::clone(&tenant.counters);
-        self.resize(&entry.tenant, |held| held + bytes);
+        let held = tenant.bytes + bytes;
+        tenant.resize(&entry.tenant, held, &mut self.by_size);
         self.bytes += bytes;
         IndexPlace {
             age,
@@ -160,14 +160,13 @@ impl EntryIndex {
     }
 
     pub(super) fn remove(&mut self, entry: &CachedAnswer, place: &IndexPlace) {
-        let groups = self.groups_of(entry);
         let Some(tenant) = self.tenants.get_mut(&entry.tenant) else {
             return;
         };
         if tenant.by_age.remove(&place.age).is_none() {
             return;
         }
-        for group in groups {
+        for group in groups_of(&self.hasher, entry) {
             if let Some(ages) = tenant.groups.get_mut(&group) {
                 ages.remove(&place.age);
                 if ages.is_empty() {
@@ -175,25 +174,14 @@ impl EntryIndex {
                 }
             }
         }
-        self.resize(&entry.tenant, |held| held - place.bytes);
+        let held = tenant.bytes - place.bytes;
+        tenant.resize(&entry.tenant, held, &mut self.by_size);
         self.bytes -= place.bytes;
         self.forget_idle();
     }
 
-    fn resize(&mut self, name: &AccountId, change: impl FnOnce(u64) -> u64) {
-        let Some(tenant) = self.tenants.get_mut(name) else {
-            return;
-        };
-        let before = tenant.bytes;
-        tenant.bytes = change(before);
-        self.by_bytes.remove(&(before, name.clone()));
-        if tenant.bytes > 0 {
-            self.by_bytes.insert((tenant.bytes, name.clone()));
-        }
-    }
-
     fn forget_idle(&mut self) {
-        if self.tenants.len() > self.by_bytes.len() + IDLE_TENANTS {
+        if self.tenants.len() > self.by_size.len() + IDLE_TENANTS {
             self.tenants.retain(|_, tenant| tenant.bytes > 0);
         }
     }
@@ -202,32 +190,43 @@ impl EntryIndex {
     /// the largest tenant above `share`, or `wanting` itself where the entry would lift it above.
     /// `None` where all keep to their shares, or only one tenant has entries.
     pub(super) fn gives_way(&self, wanting: &AccountId, bytes: u64, share: u64) -> Option<Key> {
-        let others = self.by_bytes.iter().any(|(_, name)| name != wanting);
+        let others = self.by_size.iter().any(|(_, name)| name != wanting);
         if !others {
             return None;
         }
-        let own = self.tenants.get(wanting).map_or(0, |own| own.bytes);
-        let (largest, name) = self.by_bytes.last()?;
-        let giver = if own > 0 && own + bytes > share {
-            wanting
-        } else if *largest > share {
-            name
-        } else {
-            return None;
-        };
-        let (_, key) = self.tenants.get(giver)?.by_age.first_key_value()?;
+        let own = self.tenants.get(wanting);
+        let is_above = |own: &&Tenant| own.bytes > 0 && own.bytes + bytes > share;
+        let giver = own.filter(is_above).or_else(|| self.largest_above(share))?;
+        let (_, key) = giver.by_age.first_key_value()?;
         Some(*key)
+    }
+
+    /// The largest tenant, if it has more than `share`.
+    fn largest_above(&self, share: u64) -> Option<&Tenant> {
+        let (top, _) = self.by_size.last()?;
+        if *top < size_class(share) {
+            return None;
+        }
+        // Few have about as much as a share.
+        let largest = self
+            .by_size
+            .iter()
+            .rev()
+            .take_while(|(class, _)| class == top);
+        largest
+            .filter_map(|(_, name)| self.tenants.get(name))
+            .max_by_key(|tenant| tenant.bytes)
+            .filter(|tenant| tenant.bytes > share)
     }
 
     /// Moves an entry to the young end, as one that was hit since.
     pub(super) fn spare(&mut self, entry: &CachedAnswer, place: &mut IndexPlace) {
         let young = self.next;
-        let groups = self.groups_of(entry);
         if let Some(tenant) = self.tenants.get_mut(&entry.tenant)
             && let Some(key) = tenant.by_age.remove(&place.age)
         {
             tenant.by_age.insert(young, key);
-            for group in groups {
+            for group in groups_of(&self.hasher, entry) {
                 if let Some(ages) = tenant.groups.get_mut(&group) {
                     ages.remove(&place.age);
                     ages.insert(young);
@@ -295,21 +294,6 @@ impl EntryIndex {
         }
     }
 
-    /// The groups that a flush finds an entry by.
-    fn groups_of(&self, entry: &CachedAnswer) -> Vec<u64> {
-        let mut groups = vec![self.hasher.hash_one(entry.namespace)];
-        if entry.kind == AnswerKind::Market {
-            groups.push(self.hasher.hash_one(AnswerKind::Market));
-        }
-        groups.extend(
-            entry
-                .tags
-                .each()
-                .map(|tag| self.hasher.hash_one(tag.normal())),
-        );
-        groups
-    }
-
     /// The counts of a tenant, which begin with the first thing that is counted.
     pub(super) fn counters(&mut self, name: &AccountId) -> Arc<CacheCounters> {
         if let Some(known) = self.counters_known(name) {
@@ -334,15 +318,42 @@ impl EntryIndex {
 
     /// Tenants that have entries, the largest first.
     pub(super) fn tenants(&self) -> Vec<AccountId> {
-        self.by_bytes
-            .iter()
-            .rev()
-            .map(|(_, name)| name.clone())
-            .collect()
+        let mut tenants: Vec<_> = self.tenants.iter().collect();
+        tenants.retain(|(_, tenant)| tenant.bytes > 0);
+        tenants.sort_by(|(a, one), (b, other)| (other.bytes, b).cmp(&(one.bytes, a)));
+        tenants.into_iter().map(|(name, _)| name.clone()).collect()
     }
 }
 
+/// The groups that a flush finds an entry by.
+fn groups_of(hasher: &DefaultHashBuilder, entry: &CachedAnswer) -> impl Iterator<Item = u64> {
+    let market = (entry.kind == AnswerKind::Market).then(|| hasher.hash_one(AnswerKind::Market));
+    let tags = entry.tags.each().map(|tag| hasher.hash_one(tag.normal()));
+    std::iter::once(hasher.hash_one(entry.namespace))
+        .chain(market)
+        .chain(tags)
+}
+
+/// The highest four bits of a number of bytes, so that those of a class differ by an eighth at most.
+fn size_class(bytes: u64) -> u64 {
+    let rest = bytes.checked_ilog2().unwrap_or(0).saturating_sub(3);
+    bytes >> rest << rest
+}
+
 impl Tenant {
+    /// Sets the bytes of the tenant `name`, and its place among all by size.
+    fn resize(&mut self, name: &AccountId, bytes: u64, by_size: &mut BTreeSet<(u64, AccountId)>) {
+        let (before, after) = (size_class(self.bytes), size_class(bytes));
+        self.bytes = bytes;
+        if before == after {
+            return;
+        }
+        by_size.remove(&(before, name.clone()));
+        if after > 0 {
+            by_size.insert((after, name.clone()));
+        }
+    }
+
     fn keys(&self) -> impl Iterator<Item = Key> + '_ {
         self.by_age.values().copied()
     }

@@ -300,6 +300,26 @@ fn many_floods_leave_a_quiet_tenant_its_share() {
 }
 
 #[test]
+fn of_tenants_of_about_one_size_the_largest_gives_way() {
+    let store = small(400_000);
+    let mut index = EntryIndex::default();
+    let mut first = Vec::new();
+    for (tenant, bytes) in [("a", 5_000), ("b", 5_300), ("c", 5_100)] {
+        let offer = Offer {
+            bytes,
+            ..Offer::of(tenant, 1)
+        };
+        let entry = offer.put(&store).unwrap();
+        index.add(&entry);
+        first.push((entry.key, entry.bytes() as u64));
+    }
+    let gives_way = |share| index.gives_way(&account("new"), 1, share);
+    assert_eq!(gives_way(first[2].1), Some(first[1].0));
+    assert_eq!(gives_way(first[1].1), None);
+    assert_eq!(gives_way(1), Some(first[1].0));
+}
+
+#[test]
 fn an_entry_that_is_hit_outlives_its_tenants_others() {
     let store = small(400_000);
     Offer::of("other", 0).put(&store).unwrap();
