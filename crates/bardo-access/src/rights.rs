@@ -77,12 +77,17 @@ impl PayerTerms {
         }
     }
 
-    /// Terms of a key. One of a wallet's account uses nothing at the operator's cost.
+    /// Terms of a key, with ids of their own. One of a wallet's account uses nothing at the
+    /// operator's cost.
     #[must_use]
     pub fn of_key(record: &KeyRecord) -> Self {
+        let key = record.id.unshared();
         Self {
-            counted_as: record.counted_as().clone(),
-            key: Some(record.id.clone()),
+            counted_as: match &record.replaces {
+                Some(first) => first.unshared(),
+                None => key.clone(),
+            },
+            key: Some(key),
             reads_only: record.kind != KeyKind::Spend,
             scopes: record.scopes.clone(),
             tier: record.tier,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use bardo_cache::entry::CachedAnswer;
 use bardo_cache::guard::Signature;
 use bardo_cache::key::Key;
@@ -181,8 +181,8 @@ impl AnswerCache {
 
     /// The store of the entries in this process.
     #[must_use]
-    pub fn store(&self) -> Arc<Store> {
-        self.store.load_full()
+    pub fn store(&self) -> Guard<Arc<Store>> {
+        self.store.load()
     }
 
     /// What is remembered of invalidations.
@@ -266,10 +266,10 @@ impl AnswerCache {
         now_ms: u64,
     ) -> Option<CacheHit> {
         let reading = slot.reader(tenant, now_ms);
-        let store = self.store.load_full();
         let Some(second) = &self.second else {
-            return store.get(key, &reading);
+            return self.store().get(key, &reading);
         };
+        let store = self.store.load_full();
         if !self.has_news_for(slot) {
             return None;
         }

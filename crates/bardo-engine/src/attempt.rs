@@ -44,7 +44,7 @@ impl Engine {
         shaped: &mut Shaped,
         left: Duration,
     ) -> Result<Response<UpstreamBody>, Failure> {
-        if shaped.endpoint.is_built_in() {
+        if shaped.leg.endpoint.is_built_in() {
             return Err(Failure::reported(Fault::new(
                 FaultClass::BadRequest,
                 "this model makes vectors only; send texts to POST /v1/embeddings",
@@ -74,7 +74,7 @@ impl Engine {
                     payments.settled(settlement(response.headers(), &offer));
                 }
                 Err(error) => {
-                    tracing::warn!(backend = shaped.endpoint.name, %error, "the payment of an offer failed")
+                    tracing::warn!(backend = shaped.leg.endpoint.name, %error, "the payment of an offer failed")
                 }
             }
         }
@@ -111,29 +111,29 @@ impl Engine {
         let mut request = Request::new(Full::new(shaped.body.clone()));
         *request.method_mut() = http::Method::POST;
         *request.uri_mut() = shaped.target.clone();
-        *request.headers_mut() = headers(call, &shaped.endpoint, shaped.dialect);
+        *request.headers_mut() = headers(call, &shaped.leg.endpoint, shaped.dialect);
         if let Some(payment) = payment {
             request.headers_mut().insert(PAYMENT_SIGNATURE, payment);
         }
         let accepted = &shaped.accepted;
         accepted.set(None);
         let handed_over = || accepted.set(Some(Instant::now()));
-        let origin = &shaped.endpoint.origin;
+        let origin = &shaped.leg.endpoint.origin;
         let sent = pin!(self.transport.send_told(origin, request, handed_over));
         match tokio::time::timeout_at(until, sent).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(SendError::NotSent(error))) => {
-                let address = shaped.endpoint.origin.authority();
-                tracing::info!(backend = shaped.endpoint.name, address, %error, "cannot reach the provider");
+                let address = shaped.leg.endpoint.origin.authority();
+                tracing::info!(backend = shaped.leg.endpoint.name, address, %error, "cannot reach the provider");
                 let is_owner = matches!(call.principal().payer, Payer::Owner);
                 Err(Failure::unsent(&error, is_owner.then_some(&*address)))
             }
             Ok(Err(SendError::Stale(error))) => {
-                tracing::debug!(backend = shaped.endpoint.name, %error, "sent on a stale connection");
+                tracing::debug!(backend = shaped.leg.endpoint.name, %error, "sent on a stale connection");
                 Err(Failure::stale())
             }
             Ok(Err(SendError::Unknown(error))) => {
-                tracing::debug!(backend = shaped.endpoint.name, %error, "sent, no answer");
+                tracing::debug!(backend = shaped.leg.endpoint.name, %error, "sent, no answer");
                 Err(Failure::unknown(
                     FaultClass::Connection,
                     "the provider closed the connection without an answer",
@@ -184,19 +184,19 @@ impl Engine {
             shaped.dialect,
             status.as_u16(),
             &body,
-            shaped.endpoint.service,
+            shaped.leg.endpoint.service,
         );
         fault.status = Some(status.as_u16());
         if let Some(wait) = retry_after::read(&head.headers, status.as_u16()) {
             fault.retry_after_ms = u64::try_from(wait.as_millis()).ok();
         }
-        scrub(&mut fault, shaped.endpoint.key.expose());
+        scrub(&mut fault, shaped.leg.endpoint.key.expose());
         as_the_caller_wrote(&mut fault, &call.top());
         let refusal = ProviderRefusal {
             status: status.as_u16(),
             page: is_page(&head.headers),
-            service: shaped.endpoint.service,
-            account: !shaped.endpoint.key.is_empty(),
+            service: shaped.leg.endpoint.service,
+            account: !shaped.leg.endpoint.key.is_empty(),
         };
         let failure = Failure::refused(fault, refusal);
         Err(Rejected::Failure(failure))

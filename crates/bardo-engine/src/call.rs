@@ -50,7 +50,7 @@ struct CallFields {
 /// The members of a request that the first scan of its body has read.
 pub(crate) struct Top {
     pub(crate) request_body: RequestBody,
-    pub(crate) model: String,
+    pub(crate) model: Arc<str>,
     /// The caller wants the answer piece by piece.
     pub(crate) stream: bool,
     /// The caller asked for the usage at the end of a stream.
@@ -81,7 +81,7 @@ impl Call {
             forward: received.forward,
             request_body,
             hints: received.hints,
-            model: model.into(),
+            model,
             stream,
             include_usage,
             snapshot,

@@ -269,7 +269,7 @@ pub(crate) fn context(call: &Call, shaped: &Shaped) -> DecodeContext {
     DecodeContext {
         target: Target {
             model: entry.upstream_id.clone(),
-            service: shaped.endpoint.service,
+            service: shaped.leg.endpoint.service,
             capabilities: Arc::clone(&entry.capabilities),
         },
         request: call

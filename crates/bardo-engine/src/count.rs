@@ -91,7 +91,7 @@ impl Engine {
         mut shaped: Shaped,
         head: &mut AnswerHead,
     ) -> Result<Bytes, Box<UpstreamFailure>> {
-        let backend = shaped.endpoint.name.clone();
+        let backend = shaped.leg.endpoint.name.clone();
         let failed = |fault| {
             Box::new(UpstreamFailure {
                 backend: backend.clone(),
@@ -179,7 +179,6 @@ fn shape_count(
     };
     let mode = AnswerMode::Relay { hide_usage: false };
     Ok(Some(Shaped {
-        endpoint: Arc::clone(endpoint),
         dialect,
         target,
         body,

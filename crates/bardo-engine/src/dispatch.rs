@@ -56,7 +56,7 @@ impl Engine {
             return Ok(answer);
         }
         let answer = failover.once_more().await;
-        self.health.note_retries(Instant::now(), failover.freely);
+        self.health.note_retries(failover.now, failover.freely);
         if let Some(answer) = answer {
             return Ok(answer);
         }
@@ -76,6 +76,8 @@ struct Failover<'a> {
     /// There as long as another backend may be asked.
     life: Option<Lifecycle<Reserved>>,
     started: Instant,
+    /// When the last attempt failed, or the first one began.
+    now: Instant,
     attempts: u32,
     /// Tries of other backends that were well, which the budget was not asked for. Where none of
     /// them answered, they count as what they were.
@@ -124,7 +126,7 @@ impl<'a> Failover<'a> {
         grant: Grant,
         reserved: Lifecycle<Reserved>,
     ) -> Self {
-        let started = Instant::now();
+        let started = reserved.record().last_passed();
         engine.health.count_request(started);
         Self {
             engine,
@@ -133,6 +135,7 @@ impl<'a> Failover<'a> {
             grant,
             life: Some(reserved),
             started,
+            now: started,
             attempts: 0,
             freely: 0,
             over: false,
@@ -150,7 +153,7 @@ impl<'a> Failover<'a> {
     /// The rest of the time limit for the whole request.
     fn left(&self) -> Duration {
         let total = self.call.snapshot().deadlines.total;
-        total.saturating_sub(self.started.elapsed())
+        total.saturating_sub(self.now - self.started)
     }
 
     fn may_ask(&self) -> bool {
@@ -159,8 +162,7 @@ impl<'a> Failover<'a> {
     }
 
     fn who(&self, index: usize) -> CircuitKey {
-        let leg = &self.plan.legs()[index];
-        CircuitKey::new(&leg.endpoint, &leg.candidate.entry)
+        self.plan.legs()[index].circuit().clone()
     }
 
     async fn candidate(&mut self, index: usize) -> Option<Delivering> {
@@ -176,7 +178,7 @@ impl<'a> Failover<'a> {
         let resilience = &self.call.snapshot().resilience;
         // Backends that fail too are not all to be asked for every request that one has failed.
         if self.attempts > 0 {
-            let (health, now) = (&self.engine.health, Instant::now());
+            let (health, now) = (&self.engine.health, self.now);
             if !health.is_unwell(&who, now) {
                 self.freely += 1;
             } else if !health.may_retry(now, resilience.retry_budget_permille, false) {
@@ -189,7 +191,7 @@ impl<'a> Failover<'a> {
     /// Leave to ask this backend now; notes why not.
     fn permit(&mut self, index: usize, who: &CircuitKey) -> Option<CallPermit> {
         let breaker = &self.call.snapshot().resilience.breaker;
-        match self.engine.health.check(who, breaker, Instant::now()) {
+        match self.engine.health.check(who, breaker, self.now) {
             CircuitCheck::Pass(permit) => Some(permit),
             CircuitCheck::Paused(wait, class) => {
                 if self.paused.is_none_or(|(_, known, _)| wait < known) {
@@ -250,7 +252,8 @@ impl<'a> Failover<'a> {
             Err(Unanswered::Failed(failure, sent)) => {
                 self.give_back();
                 self.life = sent.failed(&failure).await;
-                let backend = shaped.endpoint.name.clone();
+                self.now = Instant::now();
+                let backend = shaped.leg.endpoint.name.clone();
                 self.failed(index, backend, permit, failure);
                 None
             }
@@ -297,7 +300,7 @@ impl<'a> Failover<'a> {
     }
 
     fn failed(&mut self, index: usize, backend: String, permit: CallPermit, failure: Failure) {
-        let now = Instant::now();
+        let now = self.now;
         let first = permit.failed(&failure, now);
         let Failure {
             fault,
@@ -346,7 +349,7 @@ impl<'a> Failover<'a> {
                 return None;
             }
             let health = &self.engine.health;
-            match health.last_resort(&self.who(index), breaker, Instant::now()) {
+            match health.last_resort(&self.who(index), breaker, self.now) {
                 Ok(permit) => {
                     let once = permit.is_for_once();
                     let answer = self.ask(index, permit).await;
@@ -373,24 +376,28 @@ impl<'a> Failover<'a> {
         if !self.may_ask() || self.call.hints().is_repeated {
             return None;
         }
-        let now = Instant::now();
-        let wait = again.at.saturating_duration_since(now);
+        let wait = again.at.saturating_duration_since(self.now);
         if wait > retry::LONGEST_WAIT || wait >= self.left() {
             return None;
         }
         // A heartbeat would send the head of a stream while it waits, and with it a 200: the
         // provider's status and its hint would be lost.
         let heartbeat = self.call.snapshot().deadlines.heartbeat;
-        let elapsed = self.started.elapsed();
+        let elapsed = self.now - self.started;
         if self.call.stream() && elapsed < heartbeat && elapsed + wait >= heartbeat {
             return None;
         }
         let permille = self.call.snapshot().resilience.retry_budget_permille;
-        if !self.engine.health.may_retry(now, permille, again.first) {
+        if !self
+            .engine
+            .health
+            .may_retry(self.now, permille, again.first)
+        {
             return None;
         }
         // Whoever leaves meanwhile drops this, and nothing is sent.
         tokio::time::sleep_until(again.at).await;
+        self.now = Instant::now();
         let who = self.who(again.index);
         let permit = self.permit(again.index, &who)?;
         self.ask(again.index, permit).await
@@ -502,7 +509,7 @@ impl Engine {
         started: Instant,
     ) -> Result<Delivering, Unanswered> {
         let total = call.snapshot().deadlines.total;
-        let asked = Instant::now();
+        let asked = sent.record().asked();
         let left = total.saturating_sub(asked.saturating_duration_since(started));
         let answered = pin!(self.attempt_stored(call, shaped, left)).await;
         let response = match answered {

@@ -66,7 +66,7 @@ impl Engine {
         shaped: &mut Shaped,
         left: Duration,
     ) -> Result<Vectors, Failure> {
-        if shaped.endpoint.is_built_in() {
+        if shaped.leg.endpoint.is_built_in() {
             return self.own_vectors(call, shaped, left).await;
         }
         let started = Instant::now();
@@ -80,7 +80,7 @@ impl Engine {
         };
         let bytes = read_whole(arriving, call.snapshot().deadlines).await?;
         let told = |mut fault| {
-            scrub(&mut fault, shaped.endpoint.key.expose());
+            scrub(&mut fault, shaped.leg.endpoint.key.expose());
             Failure::reported(fault)
         };
         if shaped.dialect == Dialect::Chat {
@@ -173,7 +173,6 @@ pub(crate) fn shape(
         .target(&operation)
         .ok_or_else(|| operation::unavailable(call, candidate, true))?;
     Ok(Shaped {
-        endpoint: Arc::clone(endpoint),
         dialect,
         target,
         body: body(call, dialect, &candidate.entry.upstream_id)?,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use bardo_cache::shared::SharedValues;
 use bardo_providers::transport::Transport;
 use bardo_types::ids::AccountId;
@@ -187,6 +187,18 @@ impl Engine {
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()
+    }
+
+    /// As [`Self::snapshot`], for a look that takes no time: nothing is counted that all threads
+    /// share.
+    pub(crate) fn present(&self) -> Guard<Arc<Snapshot>> {
+        self.snapshot.load()
+    }
+
+    /// Whether the next request will be answered by simulated providers.
+    #[must_use]
+    pub fn is_sandbox(&self) -> bool {
+        self.present().sandbox
     }
 
     /// Puts another world in place. Requests under way keep theirs.

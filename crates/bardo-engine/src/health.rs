@@ -59,7 +59,9 @@ pub struct HealthRecords {
 
 /// One backend with one model, by one key.
 #[derive(Clone)]
-pub(crate) struct CircuitKey {
+pub(crate) struct CircuitKey(Arc<CircuitParts>);
+
+struct CircuitParts {
     endpoint: Arc<Endpoint>,
     entry: Arc<ModelEntry>,
     /// Where the record is, once it was looked for.
@@ -75,11 +77,11 @@ struct RecordPlace {
 
 impl CircuitKey {
     pub(crate) fn new(endpoint: &Arc<Endpoint>, entry: &Arc<ModelEntry>) -> Self {
-        Self {
+        Self(Arc::new(CircuitParts {
             endpoint: Arc::clone(endpoint),
             entry: Arc::clone(entry),
             place: OnceLock::new(),
-        }
+        }))
     }
 }
 
@@ -108,9 +110,9 @@ impl HealthRecords {
     }
 
     fn place(&self, key: &CircuitKey) -> RecordPlace {
-        *key.place.get_or_init(|| RecordPlace {
-            id: self.id(&key.endpoint.name, &key.entry.upstream_id),
-            credential: self.credential(&key.endpoint),
+        *key.0.place.get_or_init(|| RecordPlace {
+            id: self.id(&key.0.endpoint.name, &key.0.entry.upstream_id),
+            credential: self.credential(&key.0.endpoint),
         })
     }
 
@@ -161,7 +163,7 @@ impl HealthRecords {
         now: Instant,
         change: impl FnOnce(&mut HealthRecord) -> R,
     ) -> R {
-        let names = (&*key.endpoint.name, &*key.entry.upstream_id);
+        let names = (&*key.0.endpoint.name, &*key.0.entry.upstream_id);
         self.update_at(self.place(key), names, now, change)
     }
 
@@ -287,9 +289,9 @@ impl HealthRecords {
 
     /// The health of a backend with a model, its probes included.
     pub(crate) fn observe(&self, key: &CircuitKey, now: Instant) -> Observation {
-        let (backend, model) = (&key.endpoint.name, &key.entry.upstream_id);
+        let (backend, model) = (&key.0.endpoint.name, &key.0.entry.upstream_id);
         let id = self.id(backend, model);
-        let credential = self.credential(&key.endpoint);
+        let credential = self.credential(&key.0.endpoint);
         let mut known = match self.records().get_mut(&id) {
             Some(record) => record.observation(record.credential == credential, now),
             None => Observation::NOTHING,

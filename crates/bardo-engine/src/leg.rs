@@ -1,6 +1,6 @@
 //! One candidate of a plan, with all that is decided about it before anything is held or sent.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bardo_ledger::hold;
 use bardo_profile::{Applied, Wanted};
@@ -15,6 +15,7 @@ use bardo_types::usage::Usage;
 use bardo_wire::splice::Edit;
 
 use crate::call::Call;
+use crate::health::CircuitKey;
 use crate::price::rate;
 use crate::prompt_cache::LegCache;
 use crate::received::Task;
@@ -45,6 +46,8 @@ pub(crate) struct Leg {
     pub(crate) reasons_unseen: bool,
     /// What is known and decided of the provider's prompt cache there; `None` where nothing is.
     pub(crate) prompt_cache: Option<Arc<LegCache>>,
+    /// The key of its health record, once it is needed.
+    pub(crate) circuit: OnceLock<CircuitKey>,
 }
 
 /// How the model is set up.
@@ -79,6 +82,12 @@ pub(crate) struct Grant {
 }
 
 impl Leg {
+    /// The key of its health record.
+    pub(crate) fn circuit(&self) -> &CircuitKey {
+        let key = || CircuitKey::new(&self.endpoint, &self.candidate.entry);
+        self.circuit.get_or_init(key)
+    }
+
     /// The marks for the provider's prompt cache that are set where the caller sets none.
     pub(crate) fn marks(&self) -> MarkPlan {
         let cache = self.prompt_cache.as_ref();

@@ -39,6 +39,11 @@ impl Limited {
         self.life.record_mut().passed(stage);
     }
 
+    /// Notes that a stage had nothing to do.
+    pub(crate) fn skipped(&mut self, stage: Passed) {
+        self.life.record_mut().skipped(stage);
+    }
+
     /// Notes why the request got no stored answer.
     pub(crate) fn cache_reason(&mut self, reason: impl Into<Cow<'static, str>>) {
         self.life.record_mut().cache_reason(reason.into());
@@ -165,7 +170,8 @@ impl Engine {
         principal: &'a Principal,
     ) -> EngineFuture<'a, Result<(), EngineError>> {
         Box::pin(async move {
-            let Some(request) = self.limits_of(principal, &self.snapshot(), |_| 0) else {
+            let now_ms = self.services.clock.now_ms();
+            let Some(request) = self.limits_of(principal, &self.present(), now_ms, |_| 0) else {
                 return Ok(());
             };
             let request = LimitRequest {
@@ -187,7 +193,8 @@ impl Engine {
     /// # Errors
     /// When any request of the caller is certain to be refused.
     pub fn refuse_throttled(&self, principal: &Principal) -> Result<(), EngineError> {
-        let Some(request) = self.limits_of(principal, &self.snapshot(), |_| 0) else {
+        let now_ms = self.services.clock.now_ms();
+        let Some(request) = self.limits_of(principal, &self.present(), now_ms, |_| 0) else {
             return Ok(());
         };
         match self.services.limits.refuses(&request) {
@@ -198,7 +205,8 @@ impl Engine {
 
     /// The request to the limits of the caller; `None` where no limits apply.
     fn limit_request(&self, call: &Call) -> Option<LimitRequest> {
-        self.limits_of(call.principal(), call.snapshot(), |limits| {
+        let at_ms = call.received_at_ms();
+        self.limits_of(call.principal(), call.snapshot(), at_ms, |limits| {
             let size = call.size();
             let tokens = match call.task() {
                 Task::Generate => size
@@ -220,6 +228,7 @@ impl Engine {
         &self,
         principal: &Principal,
         snapshot: &Snapshot,
+        now_ms: u64,
         tokens: impl FnOnce(&KeyLimits) -> u64,
     ) -> Option<LimitRequest> {
         let Payer::Prepaid(terms) = &principal.payer else {
@@ -238,7 +247,7 @@ impl Engine {
             allowance: limits.allowance,
             own_allowance: limits.own_allowance,
             tokens: tokens(&limits),
-            now_ms: self.services.clock.now_ms(),
+            now_ms,
         })
     }
 }

@@ -206,9 +206,8 @@ impl Engine {
 
     /// The entry for a request, if its caller may have it now.
     pub(crate) async fn stored(&self, call: &Call, slot: &CacheSlot) -> Option<FoundAnswer> {
-        let now_ms = self.services.clock.now_ms();
         let tenant = &call.principal().account;
-        let hit = self.cache.find(slot, tenant, now_ms).await?;
+        let hit = self.cache.find(slot, tenant, call.received_at_ms()).await?;
         if !may_have(call, &hit.entry.model, &hit.entry.provider) {
             return None;
         }

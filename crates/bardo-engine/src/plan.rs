@@ -1,7 +1,7 @@
 //! What will be asked of which backend, decided before anything is held or sent. A dry run shows
 //! the same plan.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bardo_ledger::budget::BudgetStanding;
 use bardo_router::{Candidate, NoRoute, Router};
@@ -141,6 +141,11 @@ impl Planned {
     /// Notes when a later stage was passed.
     pub(crate) fn passed(&mut self, stage: Passed) {
         self.limited.passed(stage);
+    }
+
+    /// Notes that a stage had nothing to do.
+    pub(crate) fn skipped(&mut self, stage: Passed) {
+        self.limited.skipped(stage);
     }
 
     /// The request and its state, to look at.
@@ -522,6 +527,7 @@ impl Engine {
             candidate,
             endpoint,
             dialect,
+            circuit: OnceLock::new(),
         })
     }
 

@@ -25,6 +25,10 @@ impl Engine {
     /// a request that cannot be read stays as it is.
     pub(crate) async fn prepare(&self, screened: Screened) -> Prepared {
         let mut limited = screened.into_limited();
+        if limited.call().snapshot().stages.preparers.is_empty() {
+            limited.skipped(Passed::Preparers);
+            return Prepared(limited);
+        }
         let snapshot = Arc::clone(limited.call().snapshot());
         for preparer in &snapshot.stages.preparers {
             let call = limited.call();

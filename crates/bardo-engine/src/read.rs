@@ -7,7 +7,7 @@ use bardo_types::model::Dialect;
 use bardo_types::privacy::SecurityClass;
 use bardo_wire::codec::BadRequest;
 use bardo_wire::content_form;
-use bardo_wire::json::{TopLevel, scan};
+use bardo_wire::json::{Str, TopLevel, scan};
 
 use crate::call::{Call, Top};
 use crate::engine::Engine;
@@ -110,15 +110,15 @@ fn check_subsystem(name: &str, snapshot: &Snapshot) -> Result<(), BadRequest> {
     }
 }
 
-fn read_model(top: &TopLevel<'_>) -> Result<String, BadRequest> {
+fn read_model(top: &TopLevel<'_>) -> Result<Arc<str>, BadRequest> {
     let Some(json) = top.get("model") else {
         return Err(BadRequest::new(
             "model",
             "`model` is required; list the models with `GET /v1/models`",
         ));
     };
-    match serde_json::from_str::<String>(json) {
-        Ok(model) if !model.trim().is_empty() && model.len() <= 256 => Ok(model),
+    match serde_json::from_str::<Str<'_>>(json) {
+        Ok(model) if !model.trim().is_empty() && model.len() <= 256 => Ok(Arc::from(&*model)),
         Ok(_) => Err(BadRequest::new("model", "`model` must have 1 to 256 bytes")),
         Err(_) => Err(BadRequest::new("model", "`model` must be a string")),
     }

@@ -39,6 +39,8 @@ pub(crate) struct ReceiptBuilder {
     receipt: Receipt,
     consumption: Consumption,
     received: Instant,
+    /// When the last stage was passed, from when the request was received.
+    last_passed: Duration,
     /// When the present attempt began.
     asked: Instant,
     /// The circuit of the last attempt, and when its provider accepted the request; `None` where
@@ -115,6 +117,7 @@ impl ReceiptBuilder {
         Self {
             consumption,
             received: call.received_at(),
+            last_passed: Duration::ZERO,
             asked: call.received_at(),
             at_work: None,
             endpoint: None,
@@ -170,7 +173,28 @@ impl ReceiptBuilder {
 
     /// Notes when a stage was passed.
     pub(crate) fn passed(&mut self, stage: Passed) {
-        let now = Some(self.elapsed());
+        self.last_passed = self.elapsed();
+        self.skipped(stage);
+    }
+
+    /// When the last stage was passed.
+    pub(crate) fn last_passed(&self) -> Instant {
+        self.received + self.last_passed
+    }
+
+    /// When the present attempt began.
+    pub(crate) fn asked(&self) -> Instant {
+        self.asked
+    }
+
+    /// When the request ended.
+    pub(crate) fn ended(&self) -> Instant {
+        self.received + self.receipt.timings.total
+    }
+
+    /// Notes that a stage had nothing to do. It was passed together with the one before it.
+    pub(crate) fn skipped(&mut self, stage: Passed) {
+        let now = Some(self.last_passed);
         let timings = &mut self.receipt.timings;
         match stage {
             Passed::Limits => timings.limited = now,
@@ -267,8 +291,7 @@ impl ReceiptBuilder {
             .into_iter()
             .collect();
         self.holds_back = leg.holds_back(call);
-        let key = CircuitKey::new(&leg.endpoint, &leg.candidate.entry);
-        self.at_work = Some((key, shaped.accepted.clone()));
+        self.at_work = Some((leg.circuit().clone(), shaped.accepted.clone()));
         self.payments = shaped.payments.clone();
         self.first_attempt = self.receipt.attempts.len().saturating_sub(1);
         self.endpoint = Some(Arc::clone(&leg.endpoint));
@@ -279,9 +302,10 @@ impl ReceiptBuilder {
 
     /// The backend answered with a head.
     pub(crate) fn head(&mut self) {
-        self.receipt.timings.head = Some(self.elapsed());
+        let now = Instant::now();
+        self.receipt.timings.head = Some(now - self.received);
         if let Some(attempt) = self.receipt.attempts.last_mut() {
-            attempt.duration = self.asked.elapsed();
+            attempt.duration = now - self.asked;
         }
     }
 

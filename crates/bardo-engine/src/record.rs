@@ -220,6 +220,21 @@ impl RequestRecord {
         self.receipt.passed(stage);
     }
 
+    /// Notes that a stage had nothing to do.
+    pub(crate) fn skipped(&mut self, stage: Passed) {
+        self.receipt.skipped(stage);
+    }
+
+    /// When the last stage was passed.
+    pub(crate) fn last_passed(&self) -> Instant {
+        self.receipt.last_passed()
+    }
+
+    /// When the present attempt began.
+    pub(crate) fn asked(&self) -> Instant {
+        self.receipt.asked()
+    }
+
     /// Notes that the cache has a part in the request and no answer to it.
     pub(crate) fn cache_missed(&mut self) {
         self.receipt.cache_missed();
@@ -265,7 +280,7 @@ impl RequestRecord {
         self.receipt.ask(call, shaped);
         self.funds.ask(call, shaped, self.receipt.receipt().mode);
         let cache = shaped.leg.prompt_cache.clone();
-        self.prompt_cache = cache.map(|cache| (cache, Instant::now()));
+        self.prompt_cache = cache.map(|cache| (cache, self.asked()));
         if self.receipt().attempts.len() == 1 {
             self.services.sink.started(self.receipt());
         }
@@ -464,7 +479,7 @@ impl RequestRecord {
         {
             self.release(ledger);
         }
-        self.correct(0);
+        self.correct(0, self.services.clock.now_ms());
     }
 
     fn release(&self, ledger: &Arc<dyn Holds>) {
@@ -474,25 +489,24 @@ impl RequestRecord {
 
     fn emit_receipt(&mut self) {
         self.funds.end_seed(&self.receipt);
-        self.correct(self.receipt.usage().map_or(0, Usage::total));
+        let now_ms = self.services.clock.now_ms();
+        self.correct(self.receipt.usage().map_or(0, Usage::total), now_ms);
         let receipt = self.receipt.receipt();
-        if let Some(recording) = self.recording.take() {
-            let now_ms = self.services.clock.now_ms();
-            if let Some(ttl_ms) = recording.store(receipt, now_ms) {
-                self.services.sink.stored(receipt, ttl_ms, now_ms);
-            }
+        if let Some(recording) = self.recording.take()
+            && let Some(ttl_ms) = recording.store(receipt, now_ms)
+        {
+            self.services.sink.stored(receipt, ttl_ms, now_ms);
         }
         self.cache.count(receipt);
         self.health
-            .settled(receipt, self.receipt.broke(), Instant::now());
+            .settled(receipt, self.receipt.broke(), self.receipt.ended());
         if let Some((cache, asked)) = self.prompt_cache.take() {
             cache.settled(receipt, asked);
         }
         self.services.sink.settled(receipt);
     }
 
-    fn correct(&mut self, used: u64) {
-        let now_ms = self.services.clock.now_ms();
+    fn correct(&mut self, used: u64, now_ms: u64) {
         self.quota.correct(&*self.services.limits, used, now_ms);
     }
 }

@@ -136,7 +136,7 @@ impl ReplyStream {
         let first = Instant::now() + deadlines.first_token;
         let first = first.min(reply.started + deadlines.total);
         reply.timer.as_mut().reset(first);
-        reply.secret = Some(shaped.endpoint.key.clone());
+        reply.secret = Some(shaped.leg.endpoint.key.clone());
         reply.in_usage = UsageFigures::of(call);
         let primed = std::future::poll_fn(|cx| reply.poll_prime(cx, sent.record_mut())).await;
         if let Err(failure) = primed {

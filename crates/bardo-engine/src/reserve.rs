@@ -25,7 +25,6 @@ use crate::plan::{Plan, Planned};
 use crate::quote::Priced;
 use crate::received::{Payer, Task};
 use crate::record::RequestRecord;
-use tokio::time::Instant;
 
 mod both;
 
@@ -149,8 +148,8 @@ impl Engine {
         const TOKEN_BYTES: u64 = 4;
         let leg = plan.legs().iter().find(|leg| !leg.endpoint.direct)?;
         let (name, model) = (&leg.endpoint.name, &leg.candidate.entry.upstream_id);
-        let now = Instant::now();
-        let work = self.health.work(name, model, call.stream(), now);
+        let at = call.received_at();
+        let work = self.health.work(name, model, call.stream(), at);
         let size = call.size();
         let usual = match call.task() {
             Task::Generate => work.pace.usual_answer().saturating_mul(size.choices),

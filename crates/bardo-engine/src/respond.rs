@@ -277,7 +277,7 @@ fn passthrough(call: &Call, shaped: &Shaped) -> Passthrough {
     let hide_usage = matches!(shaped.mode, AnswerMode::Relay { hide_usage: true });
     Passthrough::new(
         call.dialect(),
-        shaped.endpoint.service,
+        shaped.leg.endpoint.service,
         call.size().choices,
         hide_usage,
         UsageFigures::of(call),
@@ -314,7 +314,7 @@ fn transcode(
 
 /// A failure of the backend, without what it must not say.
 pub(crate) fn failed(mut failure: Failure, shaped: &Shaped, sent: Lifecycle<Sent>) -> Unanswered {
-    scrub(&mut failure.fault, shaped.endpoint.key.expose());
+    scrub(&mut failure.fault, shaped.leg.endpoint.key.expose());
     Unanswered::Failed(failure, sent)
 }
 

@@ -24,7 +24,10 @@ impl Engine {
     /// When a screen refuses the request, or cannot read it.
     pub(crate) async fn screen(&self, mut limited: Limited) -> Result<Screened, EngineError> {
         self.check_screens(limited.call()).await?;
-        limited.passed(Passed::Screens);
+        match limited.call().snapshot().stages.screens.is_empty() {
+            true => limited.skipped(Passed::Screens),
+            false => limited.passed(Passed::Screens),
+        }
         Ok(Screened(limited))
     }
 

@@ -36,7 +36,6 @@ const SANDBOX_FROM: HeaderName = HeaderName::from_static("x-bardo-sandbox-from")
 
 /// A request as one backend gets it.
 pub(crate) struct Shaped {
-    pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) dialect: Dialect,
     pub(crate) target: http::Uri,
     pub(crate) body: Bytes,
@@ -121,7 +120,6 @@ pub(crate) fn shape(
         return Err(EngineError::Required { feature, detail });
     }
     Ok(Shaped {
-        endpoint: Arc::clone(&leg.endpoint),
         dialect: leg.dialect,
         target,
         body,
@@ -193,7 +191,6 @@ pub(crate) fn mended(
         mode,
     } = written_anew(call, leg, shaped.grant, Arc::new(request), applied.as_ref())?;
     Ok(Shaped {
-        endpoint: Arc::clone(&leg.endpoint),
         dialect: leg.dialect,
         target: shaped.target.clone(),
         body,

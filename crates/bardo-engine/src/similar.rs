@@ -76,12 +76,17 @@ impl Engine {
             call: planned.call(),
             class: planned.class(),
         };
+        let is_on =
+            !self.stores.by_meaning.is_empty() || asked.call.snapshot().cache.semantic.enabled;
         let mut twin = None;
         let found = match find(&self.stores.by_meaning, asked, "semantic").await {
             Some(found) => Some(found),
             None => self.similar(&mut planned, &mut twin).await,
         };
-        planned.passed(Passed::SemanticLookup);
+        match is_on {
+            true => planned.passed(Passed::SemanticLookup),
+            false => planned.skipped(Passed::SemanticLookup),
+        }
         let found = match found {
             Some(found) => {
                 let (mut limited, _) = planned.into_parts();

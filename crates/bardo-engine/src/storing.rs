@@ -277,7 +277,7 @@ impl Engine {
         shaped.target = order.target.ok_or(false)?;
         shaped.body = order.body;
         let mut sent = life.sent(&call, &shaped);
-        let endpoint = &shaped.endpoint;
+        let endpoint = &shaped.leg.endpoint;
         let asked = ask_store(
             &self.transport,
             endpoint,
@@ -411,7 +411,7 @@ fn prefix_of(call: &Call, shaped: &Shaped) -> Option<Prefix> {
     let AnswerMode::Transcode(translation) = &shaped.mode else {
         return None;
     };
-    let is_meant = shaped.endpoint.service == Service::Google
+    let is_meant = shaped.leg.endpoint.service == Service::Google
         && shaped.dialect == Dialect::Gemini
         && call.task() == Task::Generate
         && call.hints().ephemeral.is_empty()
@@ -450,7 +450,7 @@ fn prefix_of(call: &Call, shaped: &Shaped) -> Option<Prefix> {
     let id = texts_id(&[
         &call.principal().prompts_of(),
         agent.unwrap_or_default(),
-        &shaped.endpoint.name,
+        &shaped.leg.endpoint.name,
         &entry.upstream_id,
         system,
         tools,
@@ -471,7 +471,7 @@ fn prefix_of(call: &Call, shaped: &Shaped) -> Option<Prefix> {
         members: own.join(","),
         stored: StoredPrefix {
             name: "".into(),
-            endpoint: Arc::clone(&shaped.endpoint),
+            endpoint: Arc::clone(&shaped.leg.endpoint),
             owner: prompt_owner(call),
             model: entry.id.as_str().into(),
             tokens,

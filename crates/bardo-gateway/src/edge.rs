@@ -152,13 +152,12 @@ impl Edge {
             _ if head.headers.contains_key("anthropic-version") => Dialect::Anthropic,
             _ => Dialect::Chat,
         };
-        let sandbox = self.engine.snapshot().sandbox;
+        let sandbox = self.engine.is_sandbox();
         let id = request_id::fresh();
         let mut caller = Caller {
             peer: peer.ip(),
             request_id: request_id::of_caller(&head.headers)
-                .unwrap_or(id.as_str())
-                .into(),
+                .map_or_else(|| id.to_shared(), Arc::from),
             id,
             dialect,
             sandbox,
@@ -459,14 +458,12 @@ impl Edge {
     ) -> Result<Bytes, Problem> {
         let is_small = body::announced(headers).is_some_and(|length| length <= BODY_WITHOUT_FUNDS);
         let mut limit = limits.max_body;
-        let is_billed = matches!(principal.payer, Payer::Prepaid(_))
-            && self
-                .engine
-                .snapshot()
-                .endpoints
-                .iter()
-                .all(|endpoint| !endpoint.direct);
-        if !is_small && limit > BODY_WITHOUT_FUNDS && is_billed {
+        let is_billed = || {
+            let snapshot = self.engine.snapshot();
+            matches!(principal.payer, Payer::Prepaid(_))
+                && snapshot.endpoints.iter().all(|endpoint| !endpoint.direct)
+        };
+        if !is_small && limit > BODY_WITHOUT_FUNDS && is_billed() {
             let balance = self.operator.ledger.balance(&principal.account).await;
             let balance = balance.map_err(|error| Problem::store_unavailable(&error))?;
             if balance.unwrap_or_default().available == MicroUsd::ZERO {
@@ -511,9 +508,9 @@ impl Edge {
         behind: Behind,
     ) -> Result<ApiReply, Problem> {
         let streams = call.stream();
-        let model = call.model().to_string();
+        let model = Arc::clone(call.model());
         let refused = |error| Problem {
-            model: Some(model),
+            model: Some(model.to_string()),
             ..Problem::from(error)
         };
         let mut working = Arc::clone(&self.engine).answer_once(call, claimed);

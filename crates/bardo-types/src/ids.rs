@@ -34,6 +34,19 @@ macro_rules! ids {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
+
+            /// A copy with a text of its own. Threads that clone one id at the same time wait for
+            /// each other.
+            #[must_use]
+            pub fn unshared(&self) -> Self {
+                Self(Arc::from(&*self.0))
+            }
+
+            /// The id as text that is kept without a copy.
+            #[must_use]
+            pub fn to_shared(&self) -> Arc<str> {
+                Arc::clone(&self.0)
+            }
         }
 
         impl fmt::Display for $name {

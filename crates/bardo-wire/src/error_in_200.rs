@@ -51,11 +51,12 @@ pub(crate) fn fault_in(text: &str, extent: Extent) -> Option<Fault> {
     if text.is_empty() || text.len() > LENGTH_MAX {
         return None;
     }
-    let plain = text.trim_end_matches(['.', '!']).to_ascii_lowercase();
-    let is_sentence = SENTENCES.contains(&plain.as_str());
-    let is_word = extent == Extent::Whole && WORDS.contains(&plain.as_str());
+    let plain = text.trim_end_matches(['.', '!']);
+    let is_plain = |known: &&str| plain.eq_ignore_ascii_case(known);
+    let is_sentence = SENTENCES.iter().any(is_plain);
+    let is_word = extent == Extent::Whole && WORDS.iter().any(is_plain);
     (is_sentence || is_word).then(|| {
-        let class = match plain.as_str() {
+        let class = match plain.to_ascii_lowercase().as_str() {
             "too many requests" => FaultClass::RateLimit,
             "internal server error" => FaultClass::Server,
             "gateway timeout" => FaultClass::Timeout,

@@ -79,7 +79,7 @@ impl CallPermit {
             return false;
         }
         let report = FailureReport {
-            blame: failure.blame(self.key.endpoint.service),
+            blame: failure.blame(self.key.0.endpoint.service),
             way,
             pause: failure.fault.retry_after_ms.map(Duration::from_millis),
             class: failure.fault.class,
@@ -110,7 +110,7 @@ pub(crate) struct AnswerMonitor {
 impl AnswerMonitor {
     /// The answer broke off.
     pub(crate) fn failed(self, fault: &Fault) {
-        let blame = blame(fault, self.key.endpoint.service);
+        let blame = blame(fault, self.key.0.endpoint.service);
         if blame == Attribution::Nobody {
             return;
         }

@@ -84,7 +84,7 @@ impl CircuitRig {
         let key = &self.who;
         let shown = self.health.circuits(self.now);
         let mut of = shown.into_iter().filter(|one| {
-            (&*one.backend, &*one.model) == (&*key.endpoint.name, &*key.entry.upstream_id)
+            (&*one.backend, &*one.model) == (&*key.0.endpoint.name, &*key.0.entry.upstream_id)
         });
         of.next().expect("the circuit is kept")
     }

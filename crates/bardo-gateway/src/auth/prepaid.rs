@@ -45,9 +45,11 @@ fn told(checked: Checked) -> AuthOutcome {
     }
 }
 
+/// The caller with a key. All its requests clone the id of its account many times, so each has its
+/// own copy.
 fn holder(record: &KeyRecord) -> Principal {
     Principal {
-        account: record.account.clone(),
+        account: record.account.unshared(),
         payer: Payer::Prepaid(Arc::new(PayerTerms::of_key(record))),
     }
 }

@@ -371,8 +371,9 @@ impl Core {
 
     /// Has holds written that have lived long, or all of them.
     pub(super) fn write_old_holds(&mut self, all: bool) {
+        let now = Instant::now();
         while let Some((at, _)) = self.touched.front()
-            && (all || at.elapsed() >= LAZY)
+            && (all || now.saturating_duration_since(*at) >= LAZY)
         {
             let (_, (account, request)) = self.touched.pop_front().expect("looked at above");
             if let Some(held) = self.unwritten(&account, &request)

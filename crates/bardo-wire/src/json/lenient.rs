@@ -120,6 +120,9 @@ impl<'a, T> IntoIterator for &'a FilledList<T> {
     }
 }
 
+/// Bytes up to which a list takes room for four entries at once.
+const SMALL: usize = 512;
+
 impl<'de, T: Filled<'de>> Deserialize<'de> for FilledList<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct ListVisitor<T>(PhantomData<T>);
@@ -134,7 +137,9 @@ impl<'de, T: Filled<'de>> Deserialize<'de> for FilledList<T> {
                 let mut entry = T::default();
                 while seq.next_element_seed(EntrySeed(&mut entry))?.is_some() {
                     if list.is_empty() {
-                        list.reserve_exact(1);
+                        // A conversation has several messages, which are small beside an answer's
+                        // choices, and of these there is one.
+                        list.reserve_exact(if size_of::<T>() <= SMALL { 4 } else { 1 });
                     }
                     list.push(entry);
                     entry = T::default();
