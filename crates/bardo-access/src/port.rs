@@ -77,7 +77,10 @@ pub trait KeyStore: Send + Sync {
 /// Where counters live: in this process, or shared by several.
 pub trait LimitStore: Send + Sync {
     /// Lets a request in, or says when it can come.
-    fn admit(&self, request: LimitRequest) -> BoxFuture<'_, Result<Admission, Throttled>>;
+    fn admit<'a>(
+        &'a self,
+        request: &'a LimitRequest,
+    ) -> BoxFuture<'a, Result<Admission, Throttled>>;
 
     /// The refusal of a request that is certain to be refused, whatever its size. Takes nothing and
     /// does no I/O. `None`: [`Self::admit`] decides.

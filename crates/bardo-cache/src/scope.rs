@@ -129,7 +129,9 @@ impl Namespace {
     fn of(scope: Scope, tenant: &str, member: &str) -> Self {
         let mut parts = Vec::with_capacity(128);
         for part in [scope.as_str(), tenant, member] {
-            parts.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            // In few bytes, so that all parts fit into one block of the hash.
+            let length = u32::try_from(part.len()).unwrap_or(u32::MAX);
+            parts.extend_from_slice(&length.to_le_bytes());
             parts.extend_from_slice(part.as_bytes());
         }
         Self {

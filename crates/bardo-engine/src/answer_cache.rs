@@ -1,7 +1,7 @@
 //! The stored answers of a process, with what is counted about them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, Guard};
@@ -86,6 +86,9 @@ impl CacheSkip {
     }
 }
 
+/// Why answers were not stored, each at the place of its key.
+type SkipReasons = Vec<Option<(Key, CacheSkip)>>;
+
 /// What the cache did, beside the figures of its store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CacheCounts {
@@ -126,7 +129,7 @@ pub struct AnswerCache {
     bypassed: [AtomicU64; REASONS],
     unstored: [AtomicU64; REASONS],
     /// Why the last answers were not stored, each in the place that its key has.
-    reasons: Mutex<Vec<Option<(Key, CacheSkip)>>>,
+    reasons: OnceLock<Mutex<SkipReasons>>,
 }
 
 /// Requests whose last answer was not stored that are remembered with the reason.
@@ -153,7 +156,7 @@ impl AnswerCache {
             last_resorts: AtomicU64::new(0),
             bypassed: std::array::from_fn(|_| AtomicU64::new(0)),
             unstored: std::array::from_fn(|_| AtomicU64::new(0)),
-            reasons: Mutex::default(),
+            reasons: OnceLock::new(),
         }
     }
 
@@ -381,22 +384,21 @@ impl AnswerCache {
     /// Counts an answer that was to be stored; `skip` is the reason why it is not. The reason is
     /// remembered for the next request with the same key.
     pub(crate) fn note_stored(&self, key: &Key, skip: Option<CacheSkip>) {
-        let mut reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(skip) = skip {
             self.unstored[skip.place()].fetch_add(1, Ordering::Relaxed);
-            if reasons.is_empty() {
-                reasons.resize(REMEMBERED, None);
-            }
+            self.reasons
+                .get_or_init(|| Mutex::new(vec![None; REMEMBERED]));
         }
-        if let Some(place) = reasons.get_mut(remembered_at(key)) {
-            *place = skip.map(|skip| (*key, skip));
+        if let Some(reasons) = self.reasons.get() {
+            let mut reasons = reasons.lock().unwrap_or_else(PoisonError::into_inner);
+            reasons[remembered_at(key)] = skip.map(|skip| (*key, skip));
         }
     }
 
     /// Why the last answer to a request was not stored; `None` where that is not known.
     pub(crate) fn unstored_because(&self, key: &Key) -> Option<CacheSkip> {
-        let reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = reasons.get(remembered_at(key)).copied().flatten();
+        let reasons = self.reasons.get()?;
+        let known = reasons.lock().unwrap_or_else(PoisonError::into_inner)[remembered_at(key)];
         known.filter(|(of, _)| of == key).map(|(_, skip)| skip)
     }
 

@@ -1,7 +1,7 @@
 //! The engine: what every request shares, and its constructor. What it does with a request stands
 //! in `run.rs`.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwap, Guard};
 use bardo_cache::shared::SharedValues;
@@ -16,6 +16,7 @@ use crate::memory::Memory;
 use crate::offers::Offers;
 use crate::ports::OwnVectors;
 use crate::prompt_cache::PromptCaches;
+use crate::record::RecordWorld;
 use crate::searches::Searches;
 use crate::seeds::{Credit, Seeds};
 use crate::services::Services;
@@ -39,6 +40,8 @@ pub struct Engine {
     pub(crate) bankr_credit: Credit,
     pub(crate) stores: Stores,
     pub(crate) cache: Arc<AnswerCache>,
+    /// Made with the first request, when nothing of it is replaced any more.
+    record_world: OnceLock<Arc<RecordWorld>>,
     /// Answers that identical requests may share while they are made.
     pub(crate) flights: FlightBoard,
     /// Memory of the prompt caches of providers.
@@ -73,6 +76,7 @@ impl Engine {
             bankr_credit: Credit::default(),
             stores: Stores::default(),
             cache: Arc::new(cache),
+            record_world: OnceLock::new(),
             flights: FlightBoard::default(),
             prompt_caches: Arc::default(),
             warm_prompts: Arc::default(),
@@ -93,8 +97,11 @@ impl Engine {
     pub fn with_cache(self, cache: AnswerCache) -> Self {
         cache.obey(&self.snapshot.load().cache);
         cache.meaning().tell(Arc::clone(&self.services.sink));
-        let cache = Arc::new(cache);
-        Self { cache, ..self }
+        Self {
+            cache: Arc::new(cache),
+            record_world: OnceLock::new(),
+            ..self
+        }
     }
 
     /// The engine of one of several processes, which share values for a time.
@@ -199,6 +206,18 @@ impl Engine {
     #[must_use]
     pub fn is_sandbox(&self) -> bool {
         self.present().sandbox
+    }
+
+    /// What the records of all requests use, by one counter of its users.
+    pub(crate) fn record_world(&self) -> Arc<RecordWorld> {
+        let world = self.record_world.get_or_init(|| {
+            Arc::new(RecordWorld {
+                services: Arc::clone(&self.services),
+                health: Arc::clone(&self.health),
+                cache: Arc::clone(&self.cache),
+            })
+        });
+        Arc::clone(world)
     }
 
     /// Puts another world in place. Requests under way keep theirs.

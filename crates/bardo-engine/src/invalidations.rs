@@ -69,6 +69,8 @@ impl FlushCause {
 pub(crate) struct Invalidations {
     counts: [AtomicU64; FlushCause::ALL.len()],
     recent: Mutex<RecentFlushes>,
+    /// Flushes so far, which each request looks at.
+    count: AtomicU64,
     pub(crate) watch: Watch,
     /// Regime that an operator set: its place among all, from 1; 0: none.
     regime: AtomicU8,
@@ -161,6 +163,7 @@ impl Default for Invalidations {
         Self {
             counts: std::array::from_fn(|_| AtomicU64::new(0)),
             recent: Mutex::default(),
+            count: AtomicU64::new(0),
             watch: Watch::new(AGENTS),
             regime: AtomicU8::new(0),
             applied: Mutex::default(),
@@ -182,16 +185,19 @@ impl Invalidations {
     pub(crate) fn remember(&self, flush: &Flush) {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.note(flush);
+        self.count.store(recent.count, Ordering::Release);
     }
 
     /// Flushes so far. An answer that is under way compares it with the number at its end.
     pub(crate) fn count(&self) -> u64 {
-        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.count
+        self.count.load(Ordering::Acquire)
     }
 
     /// Whether a flush after the one of this number would have removed an answer.
     pub(crate) fn reached_since(&self, count: u64, answer: &FlushSubject<'_>) -> bool {
+        if self.count() <= count {
+            return false;
+        }
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let own = recent.of_tenant.get(answer.tenant);
         recent.count > count

@@ -120,10 +120,7 @@ impl Engine {
     /// When a limit is reached, or too many requests wait to be settled.
     pub(crate) async fn limit(&self, call: Call) -> Result<Limited, EngineError> {
         let permit = self.settler.room().ok_or(EngineError::Busy)?;
-        let record = || {
-            let (services, health) = (Arc::clone(&self.services), Arc::clone(&self.health));
-            RequestRecord::new(services, health, Arc::clone(&self.cache), &call)
-        };
+        let record = || RequestRecord::new(self.record_world(), &call);
         let mut life = Lifecycle::new(record, permit);
         let Some(request) = self.limit_request(&call) else {
             life.record_mut().passed(Passed::Limits);
@@ -183,7 +180,7 @@ impl Engine {
     }
 
     async fn admit(&self, request: &LimitRequest) -> Result<Admission, EngineError> {
-        let admitted = self.services.limits.admit(request.clone()).await;
+        let admitted = self.services.limits.admit(request).await;
         admitted.map_err(|throttled| refusal(throttled, request))
     }
 

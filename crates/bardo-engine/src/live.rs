@@ -59,6 +59,14 @@ struct LiveState {
     end: Option<Result<(), Broken>>,
 }
 
+impl LiveState {
+    fn finish(&mut self) {
+        if matches!(self.events.last(), Some(StreamEvent::Done)) {
+            self.end = Some(Ok(()));
+        }
+    }
+}
+
 /// What comes next of a live answer.
 pub(crate) enum LiveNext {
     /// The next event.
@@ -87,6 +95,14 @@ impl LiveAnswer {
     /// The requests that wait for news.
     pub(crate) fn waiting(&self) -> &Arc<WakerList> {
         &self.waiting
+    }
+
+    /// Wakes the followers, for whom there is news. Each counts itself before it looks for news, so
+    /// without one the list needs no look.
+    pub(crate) fn tell_followers(&self) {
+        if self.followers.load(Ordering::Relaxed) > 0 {
+            self.waiting.tell_followers();
+        }
     }
 
     /// Keeps at most so many bytes of an answer that nobody follows.
@@ -162,22 +178,21 @@ impl LiveAnswer {
             state.end = Some(Err(Broken::new("the answer is too large for an entry")));
         }
         drop(state);
-        self.waiting.tell_followers();
+        self.tell_followers();
     }
 
     /// The answer is delivered: those that wait may have what is there.
     pub(crate) fn begin(&self) {
-        self.finish();
-        self.state().is_begun = true;
-        self.waiting.tell_followers();
+        let mut state = self.state();
+        state.finish();
+        state.is_begun = true;
+        drop(state);
+        self.tell_followers();
     }
 
     /// All of it is there. Those that wait may have it once it begins, when its charge is stored.
     pub(crate) fn finish(&self) {
-        let mut state = self.state();
-        if matches!(state.events.last(), Some(StreamEvent::Done)) {
-            state.end = Some(Ok(()));
-        }
+        self.state().finish();
     }
 
     /// Nothing more comes. An answer that is complete stays so, but reaches nobody where it has not
@@ -187,7 +202,7 @@ impl LiveAnswer {
         state.is_closed = true;
         state.end.get_or_insert_with(|| Err(ended_early()));
         drop(state);
-        self.waiting.tell_followers();
+        self.tell_followers();
     }
 
     /// The event with this number, counted from 0.
@@ -305,8 +320,8 @@ impl WakerList {
         }
     }
 
-    /// Wakes the followers, for whom there is news. The leader has it from its work.
-    pub(crate) fn tell_followers(&self) {
+    /// Wakes the followers. The leader has the news from its work.
+    fn tell_followers(&self) {
         let followers = std::mem::take(&mut self.all().followers);
         followers.into_values().for_each(Waker::wake);
     }
@@ -450,6 +465,7 @@ mod tests {
             FlightSeat::Follower(1),
         ];
         let woken = all.map(|who| {
+            assert!(who == FlightSeat::Leader || live.followed());
             let woken = Arc::new(Woken::default());
             live.waiting().insert(who, &Arc::clone(&woken).into());
             woken

@@ -11,7 +11,7 @@ mod value;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bardo_cache::shared::SharedValues;
@@ -53,7 +53,7 @@ pub(crate) struct Memory {
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
     /// Callers of whose calls something was kept that must not go everywhere, and when last.
-    guarded: Mutex<HashMap<String, Instant>>,
+    guarded: OnceLock<Mutex<HashMap<String, Instant>>>,
     /// What all processes remember; `None`: this one remembers for itself.
     shared: Option<SharedMemory>,
 }
@@ -63,7 +63,7 @@ impl Default for Memory {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             hasher: RandomState::new(),
-            guarded: Mutex::default(),
+            guarded: OnceLock::new(),
             shared: None,
         }
     }
@@ -182,7 +182,10 @@ impl Memory {
 
     /// Whether state of this caller's calls is remembered that must not go everywhere.
     pub(crate) fn guards(&self, principal: &str) -> bool {
-        let guarded = self.guarded.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(guarded) = self.guarded.get() else {
+            return false;
+        };
+        let guarded = guarded.lock().unwrap_or_else(PoisonError::into_inner);
         let since = guarded.get(principal);
         since.is_some_and(|since| since.elapsed() < KEEP)
     }
@@ -204,7 +207,8 @@ impl Memory {
         if class == SecurityClass::Standard {
             return;
         }
-        let mut guarded = self.guarded.lock().unwrap_or_else(PoisonError::into_inner);
+        let guarded = self.guarded.get_or_init(Mutex::default);
+        let mut guarded = guarded.lock().unwrap_or_else(PoisonError::into_inner);
         if guarded.len() >= GUARDED_MAX && !guarded.contains_key(principal) {
             guarded.retain(|_, since| since.elapsed() < KEEP);
         }

@@ -160,7 +160,10 @@ impl Services {
 pub struct Unlimited;
 
 impl LimitStore for Unlimited {
-    fn admit(&self, _request: LimitRequest) -> BoxFuture<'_, Result<Admission, Throttled>> {
+    fn admit<'a>(
+        &'a self,
+        _request: &'a LimitRequest,
+    ) -> BoxFuture<'a, Result<Admission, Throttled>> {
         Box::pin(std::future::ready(Ok(Admission::default())))
     }
 

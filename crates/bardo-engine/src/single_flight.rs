@@ -140,7 +140,10 @@ impl FlightBoard {
         loop {
             // The lock is not held while flights are looked at: the last hold on a flight takes it,
             // and the cabin of a flight is locked while its leader is polled.
-            let seen = self.look(key, round);
+            let seen = match self.look(key, round, &terms) {
+                Ok(seen) => seen,
+                Err(ticket) => return Boarding::Lead(ticket),
+            };
             let open: Vec<&Arc<Flight>> = seen
                 .flights
                 .iter()
@@ -160,18 +163,28 @@ impl FlightBoard {
         }
     }
 
-    /// The flights of a key, and where the next follower sits.
-    fn look(&self, key: Key, round: u32) -> SeenFlights {
+    /// The flights of a key, and where the next follower sits. Where there is none, a new one
+    /// begins.
+    fn look(
+        &self,
+        key: Key,
+        round: u32,
+        terms: impl Fn() -> FlightTerms,
+    ) -> Result<SeenFlights, FlightTicket> {
         let mut all = self.all();
         let of_key = all.keys.entry(key).or_default();
         of_key.round = of_key.round.max(round).min(ROUNDS_MAX);
         of_key.seats = of_key.seats.wrapping_add(1);
-        SeenFlights {
+        let seen = SeenFlights {
             flights: of_key.flights.iter().filter_map(Weak::upgrade).collect(),
             last: of_key.last,
             round: of_key.round,
             seat: of_key.seats,
+        };
+        if seen.flights.is_empty() {
+            return Err(self.begin(&mut all, key, seen.round, terms()));
         }
+        Ok(seen)
     }
 
     /// A new flight; `None` if another one has begun since its key was looked at.
@@ -182,17 +195,25 @@ impl FlightBoard {
         terms: impl Fn() -> FlightTerms,
     ) -> Option<FlightTicket> {
         let mut all = self.all();
-        let all = &mut *all;
-        let of_key = all.keys.entry(key).or_default();
-        if of_key.last != seen.last {
+        if all.keys.get(&key).map_or(0, |of_key| of_key.last) != seen.last {
             return None;
         }
+        Some(self.begin(&mut all, key, seen.round, terms()))
+    }
+
+    fn begin(
+        &self,
+        all: &mut FlightsByKey,
+        key: Key,
+        round: u32,
+        terms: FlightTerms,
+    ) -> FlightTicket {
         let flight = Arc::new(Flight {
             live: Arc::new(LiveAnswer::new()),
             board: self.clone(),
             key,
-            round: seen.round,
-            terms: terms(),
+            round,
+            terms,
             cabin: Mutex::new(Cabin {
                 work: FlightWork::Idle,
                 has_leader: true,
@@ -204,12 +225,13 @@ impl FlightBoard {
             }),
         });
         all.begun += 1;
+        let of_key = all.keys.entry(key).or_default();
         of_key.last = all.begun;
         of_key.flights.push(Arc::downgrade(&flight));
-        Some(FlightTicket(LeadSeat {
+        FlightTicket(LeadSeat {
             flight,
             figures: None,
-        }))
+        })
     }
 
     /// Forgets flights that are over.
@@ -325,7 +347,7 @@ impl Flight {
             if !self.work(&mut cabin) {
                 return Poll::Pending;
             }
-            self.live.waiting().tell_followers();
+            self.live.tell_followers();
         }
     }
 

@@ -8,6 +8,7 @@ mod told;
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use bardo_engine::HEARTBEAT;
 use bardo_types::ids::AccountId;
 use bytes::Bytes;
 use futures_util::Stream;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{broadcast, watch};
 
 #[cfg(test)]
@@ -53,6 +54,47 @@ pub(crate) struct BusEvent {
 pub(crate) struct Bus {
     events: broadcast::Sender<BusEvent>,
     closed: watch::Sender<bool>,
+    /// Number of [`BusReader`]s. The channel has it too, behind a lock that each request would take.
+    readers: Arc<AtomicUsize>,
+}
+
+/// The events of a bus from a moment on.
+#[derive(Debug)]
+pub(crate) struct BusReader {
+    events: broadcast::Receiver<BusEvent>,
+    readers: Arc<AtomicUsize>,
+}
+
+impl BusReader {
+    fn of(bus: &Bus) -> Self {
+        bus.readers.fetch_add(1, Ordering::Relaxed);
+        Self {
+            events: bus.events.subscribe(),
+            readers: Arc::clone(&bus.readers),
+        }
+    }
+
+    /// Waits for the next event.
+    ///
+    /// # Errors
+    /// When events were lost, or the bus is gone.
+    pub(crate) async fn recv(&mut self) -> Result<BusEvent, RecvError> {
+        self.events.recv().await
+    }
+
+    /// The next event, if it is there.
+    ///
+    /// # Errors
+    /// When there is none, events were lost, or the bus is gone.
+    pub(crate) fn try_recv(&mut self) -> Result<BusEvent, TryRecvError> {
+        self.events.try_recv()
+    }
+}
+
+impl Drop for BusReader {
+    fn drop(&mut self) {
+        self.readers.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Default for Bus {
@@ -60,6 +102,7 @@ impl Default for Bus {
         Self {
             events: broadcast::channel(BACKLOG).0,
             closed: watch::channel(false).0,
+            readers: Arc::default(),
         }
     }
 }
@@ -67,7 +110,7 @@ impl Default for Bus {
 impl Bus {
     /// Whether anybody listens; if not, an event need not be written.
     pub(crate) fn is_heard(&self) -> bool {
-        self.events.receiver_count() > 0
+        self.readers() > 0
     }
 
     /// Tells an event to whoever listens.
@@ -87,12 +130,12 @@ impl Bus {
 
     /// Number of readers, taps included.
     pub(crate) fn readers(&self) -> usize {
-        self.events.receiver_count()
+        self.readers.load(Ordering::Relaxed)
     }
 
     /// All events from now on, as they are.
-    pub(crate) fn tap(&self) -> broadcast::Receiver<BusEvent> {
-        self.events.subscribe()
+    pub(crate) fn tap(&self) -> BusReader {
+        BusReader::of(self)
     }
 
     /// Ends every reader's stream: a process that waits for them would never end.
@@ -124,7 +167,7 @@ impl Bus {
         lost_name: &'static str,
         show: impl Fn(&Event) -> Option<(&'static str, String)> + Send + 'static,
     ) -> Feed {
-        let receiver = self.events.subscribe();
+        let receiver = self.tap();
         let closed = self.closed.subscribe();
         let first = Some(Bytes::from_static(b": connected\n\n"));
         let next = futures_util::stream::unfold(
@@ -213,6 +256,9 @@ mod tests {
             feed.next().await.unwrap(),
             "event: events.lost\ndata: {\"lost\":5}\n\n"
         );
+        assert_eq!(bus.readers(), 1);
+        drop(feed);
+        assert!(!bus.is_heard());
     }
 
     #[tokio::test(start_paused = true)]

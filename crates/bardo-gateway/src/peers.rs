@@ -12,11 +12,10 @@ use bardo_engine::{Engine, HealthHint};
 use bardo_types::ids::AccountId;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
-use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::TryRecvError;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use crate::events::{Bus, BusEvent, Event, static_name};
+use crate::events::{Bus, BusEvent, BusReader, Event, static_name};
 
 /// How often messages are sent and read.
 const EVERY: Duration = Duration::from_millis(500);
@@ -73,7 +72,7 @@ struct Peer {
     /// Hints that others know already, and until when.
     told: Vec<(String, String, Instant)>,
     /// Own events for other processes, while one of them has readers.
-    outgoing: Option<broadcast::Receiver<BusEvent>>,
+    outgoing: Option<BusReader>,
     said_listening: Option<Instant>,
     others_listen_until: Option<Instant>,
     read: [Option<u64>; 2],

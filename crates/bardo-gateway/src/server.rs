@@ -1,8 +1,10 @@
 //! Listeners and worker threads. Each worker runs its own single-threaded runtime, so a request
 //! with its connections stays on one core; one of them accepts for all.
 
+use std::future::{Future as _, poll_fn};
 use std::net::{SocketAddr, TcpListener as StdListener, TcpStream as StdStream};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -185,11 +187,29 @@ async fn serve(
     }
 }
 
+/// Waits until the server stops.
+///
+/// A connection polls this at each of its steps. A poll of [`watch::Receiver::wait_for`] takes a
+/// lock that all connections share, so that is done once and after news alone.
+async fn stopping(mut stop: watch::Receiver<StopPhase>) {
+    let seen = stop.clone();
+    let mut stopped = std::pin::pin!(stop.wait_for(|stop| *stop != StopPhase::No));
+    let mut is_waiting = false;
+    poll_fn(|cx| {
+        if is_waiting && matches!(seen.has_changed(), Ok(false)) {
+            return Poll::Pending;
+        }
+        is_waiting = true;
+        stopped.as_mut().poll(cx).map(drop)
+    })
+    .await;
+}
+
 async fn connection(
     edge: Arc<Edge>,
     stream: StdStream,
     read_timeout: Duration,
-    mut stop: watch::Receiver<StopPhase>,
+    stop: watch::Receiver<StopPhase>,
 ) {
     let Ok(stream) = TcpStream::from_std(stream) else {
         return;
@@ -212,7 +232,7 @@ async fn connection(
     tokio::select! {
         // A caller that leaves, or sends no HTTP, is its own affair.
         _ = connection.as_mut() => return,
-        _ = stop.wait_for(|stop| *stop != StopPhase::No) => {}
+        () = stopping(stop) => {}
     }
     if tokio::time::timeout(LAST_CALL, connection.as_mut())
         .await

@@ -158,7 +158,7 @@ impl RedisLimits {
 
     async fn admit_alone(&self, request: &LimitRequest) -> Result<Admission, Throttled> {
         let share = share_of(request, self.instances);
-        let answer = self.local.admit(share).await;
+        let answer = self.local.admit(&share).await;
         if let Ok(admission) = &answer {
             self.granted.note(request, admission.reserved_tokens);
         }
@@ -179,9 +179,12 @@ async fn run<C: ScriptCall>(link: &Link, call: C) -> Option<C::Answer> {
 }
 
 impl LimitStore for RedisLimits {
-    fn admit(&self, request: LimitRequest) -> BoxFuture<'_, Result<Admission, Throttled>> {
+    fn admit<'a>(
+        &'a self,
+        request: &'a LimitRequest,
+    ) -> BoxFuture<'a, Result<Admission, Throttled>> {
         Box::pin(async move {
-            let Some(call) = Admit::of(&request, self.clock) else {
+            let Some(call) = Admit::of(request, self.clock) else {
                 return Ok(Admission {
                     reserved_tokens: request.tokens,
                     ..Admission::default()
@@ -193,12 +196,12 @@ impl LimitStore for RedisLimits {
                 // It fails only where the thread ends, with the process.
                 if let Ok(Some(answer)) = answer.await {
                     if let Err(throttled) = &answer {
-                        self.refused.note(&request, throttled);
+                        self.refused.note(request, throttled);
                     }
                     return answer;
                 }
             }
-            self.admit_alone(&request).await
+            self.admit_alone(request).await
         })
     }
 

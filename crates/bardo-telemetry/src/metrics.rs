@@ -108,6 +108,13 @@ struct Series {
     money: [Counter; 8],
 }
 
+/// Counts what is not zero: all threads share a counter.
+fn add(counter: &Counter, count: u64) {
+    if count > 0 {
+        counter.inc_by(count);
+    }
+}
+
 impl Series {
     fn is_for(&self, metrics: u64, receipt: &Receipt) -> bool {
         self.of == metrics
@@ -120,10 +127,10 @@ impl Series {
 
     fn count_tokens(&self, usage: &Usage) {
         let [input, read, write, output] = &self.tokens;
-        input.inc_by(usage.fresh_input);
-        read.inc_by(usage.cache_read);
-        write.inc_by(usage.cache_write());
-        output.inc_by(usage.output);
+        add(input, usage.fresh_input);
+        add(read, usage.cache_read);
+        add(write, usage.cache_write());
+        add(output, usage.output);
     }
 
     fn count_money(&self, mode: PaymentMode, amounts: &Amounts) {
@@ -143,14 +150,14 @@ impl Series {
         } else {
             billed
         };
-        cost.inc_by(amounts.provider_cost.unwrap_or_default().get());
-        spread.inc_by(amounts.spread.get());
-        charge.inc_by(amounts.charge.get());
-        shortfall.inc_by(amounts.shortfall.get());
-        savings.inc_by(amounts.savings().unwrap_or_default().get());
+        add(cost, amounts.provider_cost.unwrap_or_default().get());
+        add(spread, amounts.spread.get());
+        add(charge, amounts.charge.get());
+        add(shortfall, amounts.shortfall.get());
+        add(savings, amounts.savings().unwrap_or_default().get());
         let saved = amounts.cache_savings.unwrap_or_default();
-        cached.inc_by(saved.gain().get());
-        premium.inc_by(saved.loss().get());
+        add(cached, saved.gain().get());
+        add(premium, saved.loss().get());
     }
 }
 

@@ -4,7 +4,7 @@ use std::hash::BuildHasher as _;
 use std::sync::{Mutex, MutexGuard};
 
 use bardo_types::ids::{AccountId, KeyId};
-use hashbrown::{DefaultHashBuilder, HashMap};
+use hashbrown::{DefaultHashBuilder, Equivalent, HashMap};
 
 use super::bucket::{Hour, TokenBucket};
 use super::{Admission, LimitRequest, Throttled};
@@ -25,9 +25,37 @@ pub struct LocalLimits {
 
 #[derive(Debug, Default)]
 struct LimitShard {
-    rates: HashMap<(AccountId, Option<KeyId>), Rates>,
+    rates: HashMap<Identity, Rates>,
     /// By account, or by key for an allowance of its own.
-    hours: HashMap<(AccountId, Option<KeyId>), Hour>,
+    hours: HashMap<Identity, Hour>,
+}
+
+/// An account, and a key where it has counters of its own.
+type Identity = (AccountId, Option<KeyId>);
+
+/// An identity as it is looked up. It hashes like the tuple of both.
+#[derive(Hash)]
+struct IdentityRef<'a>(&'a AccountId, Option<&'a KeyId>);
+
+impl<'a> IdentityRef<'a> {
+    fn of(request: &'a LimitRequest) -> Self {
+        Self(&request.account, request.key.as_ref())
+    }
+
+    /// The identity whose hour the allowance counts.
+    fn of_hour(request: &'a LimitRequest) -> Self {
+        Self(&request.account, request.hour_of())
+    }
+
+    fn to_owned(&self) -> Identity {
+        (self.0.clone(), self.1.cloned())
+    }
+}
+
+impl Equivalent<Identity> for IdentityRef<'_> {
+    fn equivalent(&self, (account, key): &Identity) -> bool {
+        self.0 == account && self.1 == key.as_ref()
+    }
 }
 
 #[derive(Debug)]
@@ -90,7 +118,7 @@ impl LocalLimits {
         let now_ms = request.now_ms;
         let mut shard = self.shard(&request.account);
         shard.make_room(self.per_shard, now_ms);
-        shard.admit(request, true)
+        shard.admit(request, request.tokens, true)
     }
 
     fn shard(&self, account: &AccountId) -> MutexGuard<'_, LimitShard> {
@@ -114,28 +142,28 @@ impl LocalLimits {
 impl LimitShard {
     /// As [`LimitStore::refuses`]; an identity without counters is not known to be refused.
     fn refuses(&mut self, request: &LimitRequest) -> Option<Throttled> {
-        let identity = (request.account.clone(), request.key.clone());
-        if !self.rates.contains_key(&identity) {
+        if !self.rates.contains_key(&IdentityRef::of(request)) {
             return None;
         }
-        let smallest = LimitRequest {
-            tokens: 0,
-            ..request.clone()
-        };
-        self.admit(&smallest, false).err()
+        self.admit(request, 0, false).err()
     }
 
-    /// Lets a request in, or says when it can come. `takes`: it is counted.
-    fn admit(&mut self, request: &LimitRequest, takes: bool) -> Result<Admission, Throttled> {
+    /// Lets a request of so many tokens in, or says when it can come. `takes`: it is counted.
+    fn admit(
+        &mut self,
+        request: &LimitRequest,
+        tokens: u64,
+        takes: bool,
+    ) -> Result<Admission, Throttled> {
         let now_ms = request.now_ms;
         // A request larger than a whole minute's worth may go when the bucket is full; the rest is
         // owed once its true size is known.
         let reserved = request
             .tokens_per_minute
-            .map_or(request.tokens, |limit| request.tokens.min(limit));
+            .map_or(tokens, |limit| tokens.min(limit));
         let rates = self
             .rates
-            .entry((request.account.clone(), request.key.clone()))
+            .entry(IdentityRef::of(request).to_owned())
             .or_insert_with(|| Rates {
                 requests: None,
                 tokens: None,
@@ -151,7 +179,7 @@ impl LimitShard {
         let mut hour = request.allowance.map(|allowance| {
             let hour = self
                 .hours
-                .entry(hour_of(request))
+                .entry(IdentityRef::of_hour(request).to_owned())
                 .or_insert_with(|| Hour::new(now_ms));
             hour.turn(now_ms);
             (hour, allowance)
@@ -213,7 +241,7 @@ impl LimitShard {
         if let Some(limit) = request.tokens_per_minute {
             let rates = self
                 .rates
-                .entry((request.account.clone(), request.key.clone()))
+                .entry(IdentityRef::of(request).to_owned())
                 .or_insert_with(|| Rates {
                     requests: None,
                     tokens: None,
@@ -223,7 +251,7 @@ impl LimitShard {
             rate.bucket.correct(limit, reserved, used);
         }
         // A request without an allowance took nothing from an hour of another key.
-        let counted = request.allowance.map(|_| hour_of(request));
+        let counted = request.allowance.map(|_| IdentityRef::of_hour(request));
         if let Some(hour) = counted.and_then(|of| self.hours.get_mut(&of)) {
             hour.turn(now_ms);
             hour.correct(request.now_ms, reserved, used);
@@ -254,13 +282,12 @@ impl LimitShard {
     }
 }
 
-fn hour_of(request: &LimitRequest) -> (AccountId, Option<KeyId>) {
-    (request.account.clone(), request.hour_of().cloned())
-}
-
 impl LimitStore for LocalLimits {
-    fn admit(&self, request: LimitRequest) -> BoxFuture<'_, Result<Admission, Throttled>> {
-        Box::pin(std::future::ready(self.admit_now(&request)))
+    fn admit<'a>(
+        &'a self,
+        request: &'a LimitRequest,
+    ) -> BoxFuture<'a, Result<Admission, Throttled>> {
+        Box::pin(std::future::ready(self.admit_now(request)))
     }
 
     fn refuses(&self, request: &LimitRequest) -> Option<Throttled> {

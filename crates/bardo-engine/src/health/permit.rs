@@ -61,9 +61,7 @@ impl CallPermit {
             .health
             .update(&self.key, now, |record| record.succeeded(way));
         AnswerMonitor {
-            health: Arc::clone(&self.health),
-            key: self.key.clone(),
-            breaker: self.breaker,
+            permit: self,
             begun,
         }
     }
@@ -101,16 +99,21 @@ impl Drop for CallPermit {
 
 /// Follows an answer that began.
 pub(crate) struct AnswerMonitor {
-    health: Arc<HealthRecords>,
-    key: CircuitKey,
-    breaker: Breaker,
+    /// The permit of the call. Its outcome is recorded.
+    permit: CallPermit,
     begun: BegunAnswer,
 }
 
 impl AnswerMonitor {
     /// The answer broke off.
     pub(crate) fn failed(self, fault: &Fault) {
-        let blame = blame(fault, self.key.0.endpoint.service);
+        let CallPermit {
+            health,
+            key,
+            breaker,
+            ..
+        } = &self.permit;
+        let blame = blame(fault, key.0.endpoint.service);
         if blame == Attribution::Nobody {
             return;
         }
@@ -121,8 +124,8 @@ impl AnswerMonitor {
             class: fault.class,
         };
         let now = Instant::now();
-        self.health.update(&self.key, now, |record| {
-            record.broke_off(self.begun, &self.breaker, &report, now);
+        health.update(key, now, |record| {
+            record.broke_off(self.begun, breaker, &report, now);
         });
     }
 }

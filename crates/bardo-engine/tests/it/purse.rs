@@ -195,10 +195,10 @@ impl Default for Gate {
 }
 
 impl LimitStore for Gate {
-    fn admit(
-        &self,
-        request: LimitRequest,
-    ) -> bardo_access::BoxFuture<'_, Result<Admission, Throttled>> {
+    fn admit<'a>(
+        &'a self,
+        request: &'a LimitRequest,
+    ) -> bardo_access::BoxFuture<'a, Result<Admission, Throttled>> {
         self.counted
             .lock()
             .expect("nobody panicked")

@@ -128,7 +128,7 @@ pub(crate) async fn change(
         if is_first {
             is_first = false;
             let request = turn(&record, now_ms);
-            let admitted = limits.admit(request).await;
+            let admitted = limits.admit(&request).await;
             admitted.map_err(Problem::caps_too_often)?;
         }
         let how = Amendment {

@@ -56,7 +56,7 @@ fn request(account: &str) -> LimitRequest {
 }
 
 fn admit(limits: &impl LimitStore, request: &LimitRequest) -> Result<Admission, Throttled> {
-    block_on(limits.admit(request.clone()))
+    block_on(limits.admit(request))
 }
 
 /// Something that happens to limits, after some time.
@@ -168,9 +168,7 @@ fn three_processes_let_in_no_more_than_the_limit() {
         let run = |limits| {
             let asked = &asked;
             scope.spawn(move || {
-                let all = (0..400)
-                    .map(|_| LimitStore::admit(limits, asked.clone()))
-                    .collect();
+                let all = (0..400).map(|_| LimitStore::admit(limits, asked)).collect();
                 block_on(join_all(all))
                     .iter()
                     .filter(|answer| answer.is_ok())
