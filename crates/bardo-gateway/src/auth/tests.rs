@@ -198,6 +198,28 @@ async fn a_key_of_the_store_is_its_account_and_is_known_at_once_the_second_time(
 }
 
 #[tokio::test]
+async fn requests_of_a_thread_share_the_ids_of_a_key_until_it_changes() {
+    let shelf = Arc::new(Shelf::default());
+    let gate = gate(StaticKeys::default(), Some(&shelf));
+    let key = shelf.make(KeyKind::Spend, |_| {});
+    let pairs = [("x-api-key", &*key)];
+    let first = ask(&gate, &pairs).await.unwrap();
+    let second = ask(&gate, &pairs).await.unwrap();
+    assert_eq!(first, second);
+    assert!(std::ptr::eq(
+        first.account.as_str(),
+        second.account.as_str()
+    ));
+    shelf.keys.lock().unwrap()[0].account = AccountId::parse("acct_2").unwrap();
+    shelf.revision.fetch_add(1, Ordering::SeqCst);
+    let changed = ask(&gate, &pairs).await.unwrap();
+    assert_eq!(changed.account.as_str(), "acct_2");
+    shelf.keys.lock().unwrap()[0].revoked_at_ms = Some(1);
+    shelf.revision.fetch_add(1, Ordering::SeqCst);
+    assert!(ask(&gate, &pairs).await.is_err());
+}
+
+#[tokio::test]
 async fn what_is_unknown_over_or_taken_back_is_refused_in_the_same_words() {
     let shelf = Arc::new(Shelf::default());
     let gate = gate(StaticKeys::default(), Some(&shelf));
