@@ -16,7 +16,7 @@ use crate::memory::Memory;
 use crate::offers::Offers;
 use crate::ports::OwnVectors;
 use crate::prompt_cache::PromptCaches;
-use crate::record::RecordWorld;
+use crate::record::RecordContext;
 use crate::searches::Searches;
 use crate::seeds::{Credit, Seeds};
 use crate::services::Services;
@@ -41,7 +41,7 @@ pub struct Engine {
     pub(crate) stores: Stores,
     pub(crate) cache: Arc<AnswerCache>,
     /// Made with the first request, when nothing of it is replaced any more.
-    record_world: OnceLock<Arc<RecordWorld>>,
+    record_context: OnceLock<Arc<RecordContext>>,
     /// Answers that identical requests may share while they are made.
     pub(crate) flights: FlightBoard,
     /// Memory of the prompt caches of providers.
@@ -76,7 +76,7 @@ impl Engine {
             bankr_credit: Credit::default(),
             stores: Stores::default(),
             cache: Arc::new(cache),
-            record_world: OnceLock::new(),
+            record_context: OnceLock::new(),
             flights: FlightBoard::default(),
             prompt_caches: Arc::default(),
             warm_prompts: Arc::default(),
@@ -99,7 +99,7 @@ impl Engine {
         cache.meaning().tell(Arc::clone(&self.services.sink));
         Self {
             cache: Arc::new(cache),
-            record_world: OnceLock::new(),
+            record_context: OnceLock::new(),
             ..self
         }
     }
@@ -209,15 +209,15 @@ impl Engine {
     }
 
     /// What the records of all requests use, by one counter of its users.
-    pub(crate) fn record_world(&self) -> Arc<RecordWorld> {
-        let world = self.record_world.get_or_init(|| {
-            Arc::new(RecordWorld {
+    pub(crate) fn record_context(&self) -> Arc<RecordContext> {
+        let context = self.record_context.get_or_init(|| {
+            Arc::new(RecordContext {
                 services: Arc::clone(&self.services),
                 health: Arc::clone(&self.health),
                 cache: Arc::clone(&self.cache),
             })
         });
-        Arc::clone(world)
+        Arc::clone(context)
     }
 
     /// Puts another world in place. Requests under way keep theirs.

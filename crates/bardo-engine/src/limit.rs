@@ -120,7 +120,7 @@ impl Engine {
     /// When a limit is reached, or too many requests wait to be settled.
     pub(crate) async fn limit(&self, call: Call) -> Result<Limited, EngineError> {
         let permit = self.settler.room().ok_or(EngineError::Busy)?;
-        let record = || RequestRecord::new(self.record_world(), &call);
+        let record = || RequestRecord::new(self.record_context(), &call);
         let mut life = Lifecycle::new(record, permit);
         let Some(request) = self.limit_request(&call) else {
             life.record_mut().passed(Passed::Limits);

@@ -40,7 +40,7 @@ use crate::unseen::Work;
 /// The state of one request: its receipt so far, its money, its quota, and all that has to be
 /// settled.
 pub(crate) struct RequestRecord {
-    world: Arc<RecordWorld>,
+    context: Arc<RecordContext>,
     receipt: ReceiptBuilder,
     funds: RequestFunds,
     quota: Quota,
@@ -53,7 +53,7 @@ pub(crate) struct RequestRecord {
 }
 
 /// What all records use.
-pub(crate) struct RecordWorld {
+pub(crate) struct RecordContext {
     pub(crate) services: Arc<Services>,
     pub(crate) health: Arc<HealthRecords>,
     /// Counts what the cache did for the requests.
@@ -63,10 +63,10 @@ pub(crate) struct RecordWorld {
 /// Read access for the stages.
 impl RequestRecord {
     /// A request that was read. Nothing is held for it.
-    pub(crate) fn new(world: Arc<RecordWorld>, call: &Call) -> Self {
+    pub(crate) fn new(context: Arc<RecordContext>, call: &Call) -> Self {
         let (funds, quota) = (RequestFunds::default(), Quota::default());
         Self {
-            world,
+            context,
             funds,
             quota,
             decision: None,
@@ -89,7 +89,7 @@ impl RequestRecord {
 
     /// The ledger, limits, clock and sink that the request is settled with.
     pub(crate) fn services(&self) -> &Arc<Services> {
-        &self.world.services
+        &self.context.services
     }
 
     /// The backend of the last attempt.
@@ -157,7 +157,7 @@ impl RequestRecord {
 
     /// The usual pace of the backend of the last attempt.
     pub(crate) fn work(&self, now: Instant) -> Option<Work> {
-        self.receipt.work(&self.world.health, now)
+        self.receipt.work(&self.context.health, now)
     }
 
     /// What notes the answer for the cache.
@@ -280,7 +280,7 @@ impl RequestRecord {
         let cache = shaped.leg.prompt_cache.clone();
         self.prompt_cache = cache.map(|cache| (cache, self.asked()));
         if self.receipt().attempts.len() == 1 {
-            self.world.services.sink.started(self.receipt());
+            self.context.services.sink.started(self.receipt());
         }
     }
 
@@ -399,7 +399,7 @@ impl RequestRecord {
     pub(crate) fn broke_off(&mut self, fault: &Fault) {
         self.receipt.broke_off(fault);
         let receipt = self.receipt.receipt();
-        self.world.services.sink.attempt_failed(
+        self.context.services.sink.attempt_failed(
             receipt.request_id.as_str(),
             &receipt.backend,
             &for_logs(fault, self.receipt.body()),
@@ -411,7 +411,7 @@ impl RequestRecord {
 impl RequestRecord {
     /// Ends it. What is still on its way to the disk is not waited for any more.
     pub(crate) fn end(&mut self, outcome: Outcome) {
-        self.receipt.end(outcome, &self.world.health);
+        self.receipt.end(outcome, &self.context.health);
         self.funds.persists(None);
     }
 
@@ -438,13 +438,13 @@ impl RequestRecord {
     /// The command that settles the request. Made once, so that a repetition is the same command.
     pub(crate) fn command(&mut self) -> &Settle {
         self.receipt.figures_final();
-        let now_ms = self.world.services.clock.now_ms();
+        let now_ms = self.context.services.clock.now_ms();
         self.funds.command(&mut self.receipt, now_ms)
     }
 
     /// Waives the charge: the answer cannot be handed over.
     pub(crate) fn waive(&mut self) {
-        let now_ms = self.world.services.clock.now_ms();
+        let now_ms = self.context.services.clock.now_ms();
         self.funds.waive(&mut self.receipt, now_ms);
     }
 
@@ -461,7 +461,7 @@ impl RequestRecord {
         }
         self.receipt.figures_final();
         self.funds.price(&mut self.receipt);
-        if let Some(ledger) = &self.world.services.ledger {
+        if let Some(ledger) = &self.context.services.ledger {
             if self.funds.hold().is_some() {
                 self.release(ledger);
             }
@@ -473,40 +473,40 @@ impl RequestRecord {
     /// Gives back what was taken for a request that was never sent. It leaves no receipt.
     pub(crate) fn give_back(&mut self) {
         if self.funds.take_hold().is_some()
-            && let Some(ledger) = &self.world.services.ledger
+            && let Some(ledger) = &self.context.services.ledger
         {
             self.release(ledger);
         }
-        self.correct(0, self.world.services.clock.now_ms());
+        self.correct(0, self.context.services.clock.now_ms());
     }
 
     fn release(&self, ledger: &Arc<dyn Holds>) {
-        let (receipt, now_ms) = (self.receipt(), self.world.services.clock.now_ms());
+        let (receipt, now_ms) = (self.receipt(), self.context.services.clock.now_ms());
         ledger.release(&receipt.account, &receipt.request_id, now_ms);
     }
 
     fn emit_receipt(&mut self) {
         self.funds.end_seed(&self.receipt);
-        let now_ms = self.world.services.clock.now_ms();
+        let now_ms = self.context.services.clock.now_ms();
         self.correct(self.receipt.usage().map_or(0, Usage::total), now_ms);
         let receipt = self.receipt.receipt();
         if let Some(recording) = self.recording.take()
             && let Some(ttl_ms) = recording.store(receipt, now_ms)
         {
-            self.world.services.sink.stored(receipt, ttl_ms, now_ms);
+            self.context.services.sink.stored(receipt, ttl_ms, now_ms);
         }
-        self.world.cache.count(receipt);
-        self.world
+        self.context.cache.count(receipt);
+        self.context
             .health
             .settled(receipt, self.receipt.broke(), self.receipt.ended());
         if let Some((cache, asked)) = self.prompt_cache.take() {
             cache.settled(receipt, asked);
         }
-        self.world.services.sink.settled(receipt);
+        self.context.services.sink.settled(receipt);
     }
 
     fn correct(&mut self, used: u64, now_ms: u64) {
         self.quota
-            .correct(&*self.world.services.limits, used, now_ms);
+            .correct(&*self.context.services.limits, used, now_ms);
     }
 }
