@@ -141,8 +141,8 @@ impl FlightBoard {
             // The lock is not held while flights are looked at: the last hold on a flight takes it,
             // and the cabin of a flight is locked while its leader is polled.
             let seen = match self.look(key, round, &terms) {
-                Ok(seen) => seen,
-                Err(ticket) => return Boarding::Lead(ticket),
+                BoardLook::Flights(seen) => seen,
+                BoardLook::Leads(ticket) => return Boarding::Lead(ticket),
             };
             let open: Vec<&Arc<Flight>> = seen
                 .flights
@@ -165,12 +165,7 @@ impl FlightBoard {
 
     /// The flights of a key, and where the next follower sits. Where there is none, a new one
     /// begins.
-    fn look(
-        &self,
-        key: Key,
-        round: u32,
-        terms: impl Fn() -> FlightTerms,
-    ) -> Result<SeenFlights, FlightTicket> {
+    fn look(&self, key: Key, round: u32, terms: impl Fn() -> FlightTerms) -> BoardLook {
         let mut all = self.all();
         let of_key = all.keys.entry(key).or_default();
         of_key.round = of_key.round.max(round).min(ROUNDS_MAX);
@@ -182,9 +177,9 @@ impl FlightBoard {
             seat: of_key.seats,
         };
         if seen.flights.is_empty() {
-            return Err(self.begin(&mut all, key, seen.round, terms()));
+            return BoardLook::Leads(self.begin(&mut all, key, seen.round, terms()));
         }
-        Ok(seen)
+        BoardLook::Flights(seen)
     }
 
     /// A new flight; `None` if another one has begun since its key was looked at.
@@ -244,6 +239,14 @@ impl FlightBoard {
             }
         }
     }
+}
+
+/// What a look at the board came to.
+enum BoardLook {
+    /// There are flights of the key.
+    Flights(SeenFlights),
+    /// There are none, and the request leads a new one.
+    Leads(FlightTicket),
 }
 
 /// What the board showed of a key.
