@@ -69,6 +69,9 @@ mod named {
 }
 
 /// Writes headers whose values lie in one buffer: an answer has twenty, most of them short.
+///
+/// Nothing here is inlined. `HeaderMap::insert` is half a kilobyte of code, which each of these headers
+/// would have to load for itself.
 struct HeaderWriter<'a> {
     headers: &'a mut HeaderMap,
     text: BytesMut,
@@ -81,48 +84,54 @@ impl<'a> HeaderWriter<'a> {
         Self { headers, text }
     }
 
-    /// The value that was written since the last one; `None` where no header may have it.
-    fn value(&mut self) -> Option<HeaderValue> {
-        HeaderValue::from_maybe_shared(self.text.split().freeze()).ok()
+    /// Names the value that was written since the last one. What no header may have is left out.
+    #[inline(never)]
+    fn end(&mut self, name: HeaderName) {
+        if let Ok(value) = HeaderValue::from_maybe_shared(self.text.split().freeze()) {
+            set(self.headers, name, value);
+        }
     }
 
+    #[inline(never)]
     fn insert(&mut self, name: HeaderName, value: &str) {
         self.text.extend_from_slice(value.as_bytes());
-        if let Some(value) = self.value() {
-            self.headers.insert(name, value);
-        }
+        self.end(name);
     }
 
     /// Writes an amount in decimal USD.
+    #[inline(never)]
     fn amount(&mut self, name: HeaderName, amount: MicroUsd) {
         self.text.extend_from_slice(amount.text().as_bytes());
-        if let Some(value) = self.value() {
-            self.headers.insert(name, value);
-        }
+        self.end(name);
     }
 
     /// Writes a time or another figure.
+    #[inline(never)]
     fn show(&mut self, name: HeaderName, value: impl Display) {
-        if write!(self.text, "{value}").is_ok()
-            && let Some(value) = self.value()
-        {
-            self.headers.insert(name, value);
+        if write!(self.text, "{value}").is_ok() {
+            self.end(name);
         }
     }
+}
+
+/// As [`HeaderMap::insert`], whose code is there once.
+#[inline(never)]
+pub(crate) fn set(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
+    headers.insert(name, value);
 }
 
 /// Writes the ids of a request: as each dialect's SDKs read them, and the gateway's own.
 pub(crate) fn identify(request_id: &str, own: &RequestId, headers: &mut HeaderMap) {
     let mut id = HeaderValue::from_str(own.as_str());
     if let Ok(own) = &id {
-        headers.insert(named::BARDO_REQUEST_ID, own.clone());
+        set(headers, named::BARDO_REQUEST_ID, own.clone());
     }
     if request_id != own.as_str() {
         id = HeaderValue::from_str(request_id);
     }
     if let Ok(id) = id {
-        headers.insert(named::X_REQUEST_ID, id.clone());
-        headers.insert(named::REQUEST_ID, id);
+        set(headers, named::X_REQUEST_ID, id.clone());
+        set(headers, named::REQUEST_ID, id);
     }
 }
 

@@ -88,6 +88,26 @@ impl ToJson for Figure {
     }
 }
 
+/// A time in whole milliseconds.
+struct WholeMillis(Duration);
+
+impl ToJson for WholeMillis {
+    fn write(&self, out: &mut Vec<u8>) {
+        let millis = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
+        millis.write(out);
+    }
+}
+
+/// A time in whole microseconds.
+struct WholeMicros(Duration);
+
+impl ToJson for WholeMicros {
+    fn write(&self, out: &mut Vec<u8>) {
+        let micros = u64::try_from(self.0.as_micros()).unwrap_or(u64::MAX);
+        micros.write(out);
+    }
+}
+
 fn text(out: Vec<u8>) -> String {
     String::from_utf8(out).expect("JSON is UTF-8")
 }
@@ -284,30 +304,39 @@ fn write_verification(verification: &DecisionVerification, object: &mut Object<'
 fn write_timings(receipt: &Receipt, object: &mut Object<'_>) {
     let timings = &receipt.timings;
     object
-        .put(coded!("reserved"), timings.reserved.map(ms))
-        .put(coded!("sent"), timings.sent.map(ms))
-        .put(coded!("head"), timings.head.map(ms))
-        .put(coded!("first_content"), timings.first_content.map(ms))
-        .put(coded!("total"), ms(timings.total));
+        .put(coded!("reserved"), timings.reserved.map(WholeMillis))
+        .put(coded!("sent"), timings.sent.map(WholeMillis))
+        .put(coded!("head"), timings.head.map(WholeMillis))
+        .put(
+            coded!("first_content"),
+            timings.first_content.map(WholeMillis),
+        )
+        .put(coded!("total"), WholeMillis(timings.total));
 }
 
 /// All stages in microseconds, since most of them take less than a millisecond.
 fn write_stages(receipt: &Receipt, object: &mut Object<'_>) {
     let timings = &receipt.timings;
     object
-        .put(coded!("read"), timings.read.map(us))
-        .put(coded!("limited"), timings.limited.map(us))
-        .put(coded!("hash_lookup"), timings.hash_lookup.map(us))
-        .put(coded!("screened"), timings.screened.map(us))
-        .put(coded!("prepared"), timings.prepared.map(us))
-        .put(coded!("planned"), timings.planned.map(us))
-        .put(coded!("semantic_lookup"), timings.semantic_lookup.map(us))
-        .put(coded!("reserved"), timings.reserved.map(us))
-        .put(coded!("sent"), timings.sent.map(us))
-        .put(coded!("head"), timings.head.map(us))
-        .put(coded!("first_content"), timings.first_content.map(us))
-        .put(coded!("settled"), timings.settled.map(us))
-        .put(coded!("total"), us(timings.total));
+        .put(coded!("read"), timings.read.map(WholeMicros))
+        .put(coded!("limited"), timings.limited.map(WholeMicros))
+        .put(coded!("hash_lookup"), timings.hash_lookup.map(WholeMicros))
+        .put(coded!("screened"), timings.screened.map(WholeMicros))
+        .put(coded!("prepared"), timings.prepared.map(WholeMicros))
+        .put(coded!("planned"), timings.planned.map(WholeMicros))
+        .put(
+            coded!("semantic_lookup"),
+            timings.semantic_lookup.map(WholeMicros),
+        )
+        .put(coded!("reserved"), timings.reserved.map(WholeMicros))
+        .put(coded!("sent"), timings.sent.map(WholeMicros))
+        .put(coded!("head"), timings.head.map(WholeMicros))
+        .put(
+            coded!("first_content"),
+            timings.first_content.map(WholeMicros),
+        )
+        .put(coded!("settled"), timings.settled.map(WholeMicros))
+        .put(coded!("total"), WholeMicros(timings.total));
 }
 
 fn write_payment(payment: &AttemptPayment, object: &mut Object<'_>) {
@@ -345,21 +374,13 @@ fn write_attempt(attempt: &Attempt, object: &mut Object<'_>) {
             coded!("status"),
             failure.and_then(|failure| failure.status).map(u64::from),
         )
-        .put(coded!("ms"), ms(attempt.duration));
+        .put(coded!("ms"), WholeMillis(attempt.duration));
     match &attempt.payment {
         Some(payment) => {
             object.put_object(coded!("payment"), |object| write_payment(payment, object))
         }
         None => object.put(coded!("payment"), None::<u64>),
     };
-}
-
-fn us(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
-}
-
-fn ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

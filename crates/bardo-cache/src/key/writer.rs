@@ -73,7 +73,8 @@ impl<'a> KeyWriter<'a> {
         }
     }
 
-    /// The number of a choice, or a fixed-size number below 256.
+    /// The number of a choice, or a fixed-size number below 256. Not inlined: a request has sixty.
+    #[inline(never)]
     pub(super) fn choice(&mut self, number: u8) {
         self.fixed([number]);
     }

@@ -16,7 +16,7 @@ use http::{Response, StatusCode};
 
 use super::{ApiReply, Caller};
 use crate::auth::presented_id;
-use crate::describe::{LATE_TRAILERS, TRAILERS, describe, limits, warn_of};
+use crate::describe::{LATE_TRAILERS, TRAILERS, describe, limits, set, warn_of};
 use crate::error::Problem;
 use crate::reply::{self, Behind, HeartbeatBody, ReplyBody};
 use crate::usage::ReportBody;
@@ -46,7 +46,7 @@ pub(super) fn answered(
         event_stream(headers);
         announce(behind, TRAILERS, headers);
     } else {
-        headers.insert(CONTENT_TYPE, JSON);
+        set(headers, CONTENT_TYPE, JSON);
     }
     describe(&head, dialect, reply.headers_mut());
     reply

@@ -44,6 +44,8 @@ impl fmt::Debug for Str<'_> {
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
+    /// Not inlined: each object has one for the names of its members, and more for their values.
+    #[inline(never)]
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct StrVisitor;
         impl<'de> Visitor<'de> for StrVisitor {

@@ -171,6 +171,8 @@ impl Loose<'_> {
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Loose<'a> {
+    /// Not inlined: an answer has a dozen, and each would be half a kilobyte of code.
+    #[inline(never)]
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&'de RawValue>::deserialize(deserializer)?;
         Ok(Self(text_of(raw)))
