@@ -27,6 +27,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::lifecycle::{Admitted, Flowing, Lifecycle};
 use crate::limit::Limited;
+use crate::pass_together::others_first;
 use crate::receipt_builder::{Passed, Served};
 use crate::received::Task;
 use crate::replay_form::{arrange, has_thinking_state, original, tells_usage_unasked};
@@ -261,6 +262,7 @@ impl Engine {
         let ready = self.ready(&call, found.body, &found.served)?;
         self.hold_charge(&call, &mut life, found.served.charge)
             .await?;
+        others_first().await;
         let flowing = life.served(&call, &found.served);
         Ok(self.relay(ready.delivering(&call, flowing)).await?)
     }

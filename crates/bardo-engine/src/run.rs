@@ -16,6 +16,7 @@ use crate::engine_future::{EngineFuture, boxed_future};
 use crate::error::EngineError;
 use crate::limit::Limited;
 use crate::lookup::Lookup;
+use crate::pass_together::others_first;
 use crate::received::{Received, Task};
 use crate::scrub::for_logs;
 
@@ -36,13 +37,17 @@ impl Engine {
 
     /// [`Engine::answer`] within the future of who called.
     pub(crate) async fn work(self: Arc<Self>, call: Call) -> Result<Answer, EngineError> {
+        others_first().await;
         let mut limited = self.limit(call).await?;
+        others_first().await;
         // A stored answer was not verified for this request.
         if decision::is_verified(limited.call()) {
             self.pass_cache(&mut limited, CacheSkip::Never(Never::Critical))?;
             return boxed_future(|| self.carry_out(limited)).await;
         }
-        match self.hash_lookup(limited).await? {
+        let looked = self.hash_lookup(limited).await?;
+        others_first().await;
+        match looked {
             Lookup::Hit(hit) => pin!(self.serve(*hit)).await,
             Lookup::Miss(limited) => pin!(self.share(limited)).await,
         }
@@ -74,11 +79,14 @@ impl Engine {
             Lookup::Miss(planned) => planned,
         };
         let twin = twin.and_then(|twin| AuditTwin::of(&planned, twin));
+        others_first().await;
         let funded = pin!(self.reserve(planned)).await?;
+        others_first().await;
         if let Some(twin) = twin {
             self.ask_again(twin);
         }
         let delivering = pin!(self.dispatch(funded)).await?;
+        others_first().await;
         Ok(pin!(self.relay(delivering)).await?)
     }
 

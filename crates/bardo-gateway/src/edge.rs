@@ -408,6 +408,7 @@ impl Edge {
         body: Bytes,
         principal: Principal,
     ) -> Result<ApiReply, Problem> {
+        bardo_engine::others_first().await;
         let headers = &head.headers;
         let key = repeat::key(headers)?;
         if detect && let Ok(top) = bardo_wire::json::scan(&body) {
@@ -516,6 +517,7 @@ impl Edge {
         let mut working = Arc::clone(&self.engine).answer_once(call, claimed);
         if !streams {
             let (answer, _) = working.await.map_err(refused)?;
+            bardo_engine::others_first().await;
             return Ok(answered(answer, None, caller.dialect, behind));
         }
         match tokio::time::timeout(heartbeat, &mut working).await {

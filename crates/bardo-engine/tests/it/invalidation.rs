@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 
 use crate::caching::{asking, policy, purse, words};
 use crate::purse::Purse;
-use crate::world::{Bench, Call, Silent, read, world};
+use crate::world::{Bench, Call, Silent, read, waits, world};
 
 /// A question of an agent about a market.
 fn about_a_market(agent: &str, regime: Option<&str>) -> Value {
@@ -383,8 +383,7 @@ async fn an_answer_that_another_process_removed_while_it_was_made_is_not_shared(
         let under_way = Arc::clone(engine).answer(under_way.expect("a request"));
         // Another process, of which this one hears later.
         let mut under_way = Box::pin(under_way);
-        let begun = std::future::poll_fn(|cx| Poll::Ready(under_way.as_mut().poll(cx))).await;
-        assert!(begun.is_pending());
+        assert!(waits(&mut under_way));
         let removal = Flush::Tag(None, CacheTag::Domain(removed.into()));
         level.flush(&removal).await.expect("it is up");
         read(under_way.await.expect("an answer"))

@@ -2,7 +2,6 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 
 use bardo_engine::{Answer, AnswerBody, EngineError};
 use bardo_types::ids::KeyId;
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::caching::{asking, purse, said, words};
 use crate::purse::Purse;
-use crate::world::{read, script};
+use crate::world::{read, script, waits};
 
 type Answering = Pin<Box<dyn Future<Output = Result<Answer, EngineError>>>>;
 
@@ -30,11 +29,6 @@ fn slow(mark: &str, stream: bool, dialect: Dialect, model: &str) -> Value {
 fn begin(purse: &Arc<Purse>, dialect: Dialect, body: &Value) -> Answering {
     let (purse, body) = (Arc::clone(purse), body.clone());
     Box::pin(async move { purse.begin(dialect, &body).await })
-}
-
-/// Polls once; whether there is no answer yet.
-async fn waits(answering: &mut Answering) -> bool {
-    std::future::poll_fn(|cx| Poll::Ready(answering.as_mut().poll(cx).is_pending())).await
 }
 
 fn is_free(receipt: &&Receipt) -> bool {
@@ -77,9 +71,9 @@ async fn followers_get_the_whole_answer_wherever_the_leader_leaves_its_stream() 
             let purse = Arc::new(purse().await);
             let streamed = slow(&place, true, dialect, model);
             let mut leader = begin(&purse, dialect, &streamed);
-            assert!(waits(&mut leader).await, "{place}");
+            assert!(waits(&mut leader), "{place}");
             let mut early = begin(&purse, dialect, &slow(&place, false, dialect, model));
-            assert!(waits(&mut early).await, "{place}");
+            assert!(waits(&mut early), "{place}");
             let AnswerBody::Stream(mut stream) = leader.await.expect(&place).body else {
                 unreachable!("a stream was asked for");
             };
@@ -117,9 +111,9 @@ async fn a_leader_that_leaves_before_its_answer_begins_hands_its_call_on() {
         let purse = Arc::new(purse().await);
         let body = slow("handed on", stream, Dialect::Chat, "gpt-5.5");
         let mut leader = begin(&purse, Dialect::Chat, &body);
-        assert!(waits(&mut leader).await);
+        assert!(waits(&mut leader));
         let mut follower = begin(&purse, Dialect::Chat, &body);
-        assert!(waits(&mut follower).await);
+        assert!(waits(&mut follower));
         drop(leader);
         let answer = read(follower.await.expect("an answer")).await;
         assert!(said(&answer.expect("all of it").text).contains("handed on"));
@@ -135,9 +129,9 @@ async fn the_call_ends_when_the_last_of_them_has_left() {
     let purse = Arc::new(purse().await);
     let body = slow("left alone", true, Dialect::Chat, "gpt-5.5");
     let mut leader = begin(&purse, Dialect::Chat, &body);
-    assert!(waits(&mut leader).await);
+    assert!(waits(&mut leader));
     let mut follower = begin(&purse, Dialect::Chat, &body);
-    assert!(waits(&mut follower).await);
+    assert!(waits(&mut follower));
     drop(leader);
     drop(follower);
     // Nothing was stored, so the next one makes its own call.
@@ -155,7 +149,7 @@ async fn followers_of_a_leader_that_failed_are_free_and_few_call_at_a_time() {
     let mut all: Vec<Answering> = Vec::new();
     for _ in 0..20 {
         let mut one = begin(&purse, Dialect::Chat, &body);
-        assert!(waits(&mut one).await);
+        assert!(waits(&mut one));
         all.push(one);
     }
     let tasks = tokio::task::LocalSet::new();
@@ -189,7 +183,7 @@ async fn followers_that_wait_for_the_whole_of_a_stream_that_breaks_are_answered(
         .map(|_| begin(&purse, Dialect::Chat, &whole))
         .collect();
     for one in &mut all {
-        assert!(waits(one).await, "the stream is not over");
+        assert!(waits(one), "the stream is not over");
     }
     // The leader reads its stream up to the cut.
     drop(read(leader).await);
@@ -216,7 +210,7 @@ async fn a_follower_saves_what_the_answer_costs_where_no_list_has_a_price() {
             .map(|_| begin(&purse, Dialect::Chat, &body))
             .collect();
         for one in &mut all {
-            assert!(waits(one).await);
+            assert!(waits(one));
         }
         let tasks = tokio::task::LocalSet::new();
         let read_all = tasks.run_until(async {

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use bardo_engine::{
@@ -215,6 +217,29 @@ pub(crate) fn received(call: Call<'_>) -> Received {
         principal: call.principal,
         url: None,
     }
+}
+
+/// Takes work on until it waits for something that has to happen first: between its stages it only
+/// lets others go first. Answers whether it is still under way.
+pub(crate) fn waits<F: Future + ?Sized>(work: &mut Pin<Box<F>>) -> bool {
+    struct Woken(AtomicBool);
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let woken = Arc::new(Woken(AtomicBool::new(true)));
+    let waker = Waker::from(Arc::clone(&woken));
+    while woken.0.swap(false, Ordering::Relaxed) {
+        if work
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_ready()
+        {
+            return false;
+        }
+    }
+    true
 }
 
 /// Reads an answer to its end.
