@@ -173,6 +173,7 @@ impl Usage {
     /// its whole is cut to it. Cache classes without a price of their own fall back to one that is
     /// not below the real one, see [`Price::cache_write_5m_or_more`]. Where the tokens were billed to
     /// a key of the customer's own, the cost is the fee alone.
+    // One copy: a request is priced in several places, at each of them once.
     #[inline(never)]
     #[must_use]
     pub fn cost(&self, price: &Price) -> Option<ExactCost> {

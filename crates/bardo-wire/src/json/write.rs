@@ -1,7 +1,7 @@
 //! The one JSON writer: absent members cost nothing, raw text goes out as it came.
 //!
 //! What writes a member or a value is never inlined. A receipt has eighty members, each of which is
-//! written once: with a copy of the writer for each, its code takes as long to load as to run.
+//! written once: a copy of the writer for each would be loaded for a single run.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
