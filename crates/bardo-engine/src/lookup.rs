@@ -208,7 +208,9 @@ impl Engine {
     /// The entry for a request, if its caller may have it now.
     pub(crate) async fn stored(&self, call: &Call, slot: &CacheSlot) -> Option<FoundAnswer> {
         let tenant = &call.principal().account;
-        let hit = self.cache.find(slot, tenant, call.received_at_ms()).await?;
+        // Not the time at which the request arrived: an identical one may have been answered since.
+        let now_ms = self.services.clock.now_ms();
+        let hit = self.cache.find(slot, tenant, now_ms).await?;
         if !may_have(call, &hit.entry.model, &hit.entry.provider) {
             return None;
         }

@@ -235,11 +235,15 @@ impl LimitStore for Gate {
     }
 }
 
-struct Fixed;
+/// The time at which a purse begins, in Unix milliseconds.
+const BEGUN_MS: u64 = 1_795_190_400_000;
 
-impl Clock for Fixed {
+/// A clock that the test moves.
+struct Hand(Arc<AtomicU64>);
+
+impl Clock for Hand {
     fn now_ms(&self) -> u64 {
-        1_795_190_400_000
+        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -253,6 +257,7 @@ pub(crate) struct Purse {
     pub(crate) key: KeyRecord,
     /// Terms of the caller where they do not come from the key.
     pub(crate) terms: Option<PayerTerms>,
+    now_ms: Arc<AtomicU64>,
     hurried: AtomicBool,
 }
 
@@ -269,10 +274,11 @@ impl Purse {
             ..Told::default()
         });
         let gate = Arc::new(Gate::default());
+        let now_ms = Arc::new(AtomicU64::new(BEGUN_MS));
         let services = Services {
             ledger: Some(Arc::clone(&books) as Arc<dyn Holds>),
             limits: Arc::clone(&gate) as Arc<dyn LimitStore>,
-            clock: Arc::new(Fixed),
+            clock: Arc::new(Hand(Arc::clone(&now_ms))),
             sink: Arc::clone(&told) as Arc<dyn EventSink>,
         };
         let bench = Bench::with(services, |address| {
@@ -286,7 +292,7 @@ impl Purse {
             account: account.clone(),
             amount: MicroUsd::from_usd(usd).expect("an amount"),
             reference: "operator:1".into(),
-            now_ms: Fixed.now_ms(),
+            now_ms: BEGUN_MS,
         };
         books
             .deposit(deposit)
@@ -315,8 +321,14 @@ impl Purse {
             account,
             key,
             terms: None,
+            now_ms,
             hurried: AtomicBool::new(false),
         }
+    }
+
+    /// One millisecond passes.
+    pub(crate) fn tick(&self) {
+        self.now_ms.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn principal(&self) -> Principal {

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bardo_engine::{Answer, AnswerBody, EngineError};
+use bardo_engine::{Answer, AnswerBody, EngineError, Task};
 use bardo_types::ids::KeyId;
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
@@ -56,6 +56,20 @@ async fn a_thousand_identical_requests_make_one_call_one_charge_and_a_thousand_a
     assert_eq!(receipts.iter().filter(is_free).count(), 999);
     let charged: u64 = receipts.iter().map(|one| one.amounts.charge.get()).sum();
     assert_eq!(purse.balance().await.spent, MicroUsd::new(charged));
+}
+
+#[tokio::test]
+async fn an_answer_that_was_stored_after_a_request_arrived_is_served_to_it() {
+    let purse = purse().await;
+    let body = slow("late", false, Dialect::Chat, "gpt-5.5");
+    let early = purse
+        .read_as(Task::Generate, Dialect::Chat, &body)
+        .expect("a request");
+    purse.tick();
+    purse.ask(Dialect::Chat, &body).await.expect("an answer");
+    let answer = Arc::clone(&purse.bench.engine).answer(early).await;
+    assert_eq!(answer.expect("an answer").head.cache, "hash");
+    assert_eq!(purse.bench.received().await.len(), 1);
 }
 
 #[tokio::test]
