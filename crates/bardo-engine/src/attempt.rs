@@ -23,7 +23,6 @@ use crate::call::Call;
 use crate::engine::Engine;
 use crate::failure::{Failure, ProviderRefusal};
 use crate::limit_names::as_the_caller_wrote;
-use crate::pass_together::others_first;
 use crate::payments::Payments;
 use crate::received::{Payer, Task};
 use crate::retry_after;
@@ -118,7 +117,6 @@ impl Engine {
         }
         let accepted = &shaped.accepted;
         accepted.set(None);
-        others_first().await;
         let handed_over = || accepted.set(Some(Instant::now()));
         let origin = &shaped.leg.endpoint.origin;
         let sent = pin!(self.transport.send_told(origin, request, handed_over));

@@ -14,6 +14,7 @@ use crate::hints::Hints;
 use crate::received::{Payer, Principal, Received, Task};
 use crate::request_body::RequestBody;
 use crate::request_size::Size;
+use crate::sent_mark::SentMark;
 use crate::snapshot::Snapshot;
 
 /// The prefix of names that leave the choice of the model to the gateway.
@@ -45,6 +46,7 @@ struct CallFields {
     /// The limit of costs is a part of the caller's.
     is_part: bool,
     url: Option<Arc<str>>,
+    sent: SentMark,
 }
 
 /// The members of a request that the first scan of its body has read.
@@ -90,12 +92,24 @@ impl Call {
             read_in: at.elapsed(),
             is_part: false,
             url: received.url,
+            sent: SentMark::default(),
         }))
     }
 
     /// The address that the caller asked; empty where nothing is for sale.
     pub(crate) fn url(&self) -> &str {
         self.0.url.as_deref().unwrap_or_default()
+    }
+
+    /// Has it noted whether the request may have been carried out.
+    pub(crate) fn watch_sent(&mut self) -> SentMark {
+        self.0.sent = SentMark::watched();
+        self.0.sent.clone()
+    }
+
+    /// The note whether the request may have been carried out.
+    pub(crate) fn sent_mark(&self) -> &SentMark {
+        &self.0.sent
     }
 
     /// The call with another request_body, for stages that change what is asked.

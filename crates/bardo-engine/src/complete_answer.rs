@@ -16,7 +16,6 @@ use crate::call::Call;
 use crate::events::{EventReader, is_content};
 use crate::failure::{Failure, RetryDecision};
 use crate::meter::Meter;
-use crate::pass_together::others_first;
 use crate::shape::{AnswerMode, Shaped};
 
 /// An answer that is there, all of it, and that the caller has nothing of yet.
@@ -65,7 +64,6 @@ impl CompleteAnswer {
             return Box::pin(collect(arriving, call, shaped)).await;
         }
         let bytes = pin!(read_whole(arriving, call.snapshot().deadlines)).await?;
-        others_first().await;
         let mut read = Self::default();
         match &shaped.mode {
             AnswerMode::Relay { .. } => read.relayed(call, shaped, &bytes, reading)?,

@@ -22,6 +22,7 @@ use crate::failure::{Failure, RetryDecision};
 use crate::health::{CallPermit, CircuitCheck, CircuitKey};
 use crate::leg::Grant;
 use crate::lifecycle::{Lifecycle, Reserved, Sent};
+use crate::pass_together::others_first;
 use crate::plan::{Plan, UnfitBackend};
 use crate::received::Task;
 use crate::reserve::Funded;
@@ -226,6 +227,7 @@ impl<'a> Failover<'a> {
             }
         };
         self.was_readable = true;
+        others_first().await;
         if !self.claim(index) {
             return None;
         }

@@ -21,6 +21,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::head::{AnswerHead, Figures};
+use crate::sent_mark::SentMark;
 
 pub(crate) use kept::ANSWER_MAX;
 pub use kept::{Kept, KeptBody, KeptStream};
@@ -124,7 +125,7 @@ impl Idempotency {
             name,
             digest,
             hold: None,
-            sent: false,
+            sent: SentMark::default(),
             done: false,
             _ending: ending,
         })
@@ -137,7 +138,7 @@ impl Idempotency {
 }
 
 /// The right, and the duty, to carry a request out. Dropped on the way, it leaves an unknown outcome
-/// once providers may have seen the request, and frees the key before.
+/// once the request may have been carried out, and frees the key before.
 pub struct Claimed {
     idempotency: Idempotency,
     name: Name,
@@ -145,15 +146,16 @@ pub struct Claimed {
     digest: [u8; 32],
     /// The claim that other processes see.
     hold: Option<SharedHold>,
-    sent: bool,
+    sent: SentMark,
     done: bool,
     /// Wakes those who wait, when it goes.
     _ending: watch::Sender<()>,
 }
 
 impl Claimed {
-    pub(crate) fn begin(&mut self, streams: bool) {
-        self.sent = true;
+    /// The request is carried out from now on, as `sent` notes.
+    pub(crate) fn begin(&mut self, streams: bool, sent: SentMark) {
+        self.sent = sent;
         if streams {
             self.idempotency.table().streams(&self.name);
             if let Some(hold) = &self.hold {
@@ -211,13 +213,14 @@ impl Drop for Claimed {
             return;
         }
         let mut table = self.idempotency.table();
-        if self.sent {
+        let is_sent = self.sent.is_set();
+        if is_sent {
             table.settle(&self.name, KeyOutcome::Unknown);
         } else {
             table.remove(&self.name);
         }
         match self.hold.take() {
-            Some(hold) if self.sent => hold.end(None),
+            Some(hold) if is_sent => hold.end(None),
             Some(hold) => hold.free(),
             None => {}
         }
@@ -236,6 +239,7 @@ pub struct Recorder {
 impl Recorder {
     /// Records a stream whose headers are `head`, for the request that holds the key.
     pub(crate) fn new(claimed: Claimed, head: AnswerHead) -> Self {
+        claimed.sent.set();
         Self {
             claimed,
             head,

@@ -101,6 +101,7 @@ mod search;
 mod searches;
 mod seed;
 mod seeds;
+mod sent_mark;
 mod sentences;
 mod services;
 mod settings;

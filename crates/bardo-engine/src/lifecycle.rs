@@ -140,6 +140,7 @@ impl Lifecycle<Admitted> {
     /// A stored answer goes to the caller, and no provider has the request. What it costs is held.
     pub(crate) fn served(self, call: &Call, served: &Served) -> Lifecycle<Flowing> {
         let mut kept = self.take();
+        call.sent_mark().set();
         kept.record.serve(call, served);
         kept.record.first_content();
         Lifecycle::at(kept)
@@ -151,6 +152,7 @@ impl Lifecycle<Reserved> {
     pub(crate) fn served(self, call: &Call, served: &Served) -> Lifecycle<Flowing> {
         let mut kept = self.take();
         kept.record.stop_recording();
+        call.sent_mark().set();
         kept.record.serve(call, served);
         kept.record.first_content();
         Lifecycle::at(kept)
@@ -159,6 +161,7 @@ impl Lifecycle<Reserved> {
     /// A backend is about to be asked.
     pub(crate) fn sent(self, call: &Call, shaped: &Shaped) -> Lifecycle<Sent> {
         let mut kept = self.take();
+        call.sent_mark().set();
         kept.record.ask(call, shaped);
         Lifecycle::at(kept)
     }

@@ -202,8 +202,9 @@ impl Engine {
 
     /// The request to the limits of the caller; `None` where no limits apply.
     fn limit_request(&self, call: &Call) -> Option<LimitRequest> {
-        let at_ms = call.received_at_ms();
-        self.limits_of(call.principal(), call.snapshot(), at_ms, |limits| {
+        // Not the time at which the request arrived: others may have been counted since.
+        let now_ms = self.services.clock.now_ms();
+        self.limits_of(call.principal(), call.snapshot(), now_ms, |limits| {
             let size = call.size();
             let tokens = match call.task() {
                 Task::Generate => size

@@ -38,14 +38,14 @@ impl Engine {
 
     async fn work_once(
         self: Arc<Self>,
-        call: Call,
+        mut call: Call,
         mut claimed: Option<Claimed>,
     ) -> Result<RecordedAnswer, EngineError> {
         if let Some(claimed) = &mut claimed {
             if is_guarded(&call) {
                 claimed.withhold();
             }
-            claimed.begin(call.stream());
+            claimed.begin(call.stream(), call.watch_sent());
         }
         let answered = self.work(call).await;
         let Some(claimed) = claimed else {
@@ -54,8 +54,9 @@ impl Engine {
         let answer = match answered {
             Ok(answer) => answer,
             Err(error) => {
-                if !is_unknown(&error) {
-                    claimed.free();
+                match is_unknown(&error) {
+                    true => claimed.keep(None),
+                    false => claimed.free(),
                 }
                 return Err(error);
             }

@@ -99,7 +99,9 @@ impl Engine {
         }
         let recording = self.recording(limited.call(), slot, Arc::clone(ticket.live()));
         limited.record_with(recording);
-        ticket.lead(boxed_future(|| self.carry_out(limited))).await
+        let sent = limited.call().sent_mark().clone();
+        let work = boxed_future(|| self.carry_out(limited));
+        ticket.lead(work, sent).await
     }
 
     fn recording(&self, call: &Call, slot: CacheSlot, live: Arc<LiveAnswer>) -> Recording {

@@ -24,6 +24,7 @@ use crate::head::{AnswerHead, Figures};
 use crate::live::{AnswerOrigin, FlightSeat, LiveAnswer, LiveNext};
 use crate::received::Payer;
 use crate::reply_stream::ReplyStream;
+use crate::sent_mark::SentMark;
 use crate::source::{Broken, Piece, PieceSource};
 
 /// Rounds after which the number of leaders doubles no more.
@@ -226,6 +227,7 @@ impl FlightBoard {
         FlightTicket(LeadSeat {
             flight,
             figures: None,
+            sent: SentMark::default(),
         })
     }
 
@@ -263,12 +265,18 @@ impl FlightTicket {
         &self.0.flight.live
     }
 
-    /// Makes the answer, for this request and for those that follow.
+    /// Makes the answer, for this request and for those that follow. `sent` notes whether that may
+    /// have been done.
     ///
     /// # Errors
     /// As the work ends.
-    pub(crate) async fn lead(self, work: LeadersWork) -> Result<Answer, EngineError> {
-        let seat = self.0;
+    pub(crate) async fn lead(
+        self,
+        work: LeadersWork,
+        sent: SentMark,
+    ) -> Result<Answer, EngineError> {
+        let mut seat = self.0;
+        seat.sent = sent;
         seat.flight.cabin().work = FlightWork::Answering(work);
         let answered = std::future::poll_fn(|cx| seat.flight.poll_answer(cx)).await;
         match answered {
@@ -396,6 +404,7 @@ impl Drop for Flight {
 pub struct LeadSeat {
     flight: Arc<Flight>,
     figures: Option<Figures>,
+    sent: SentMark,
 }
 
 impl LeadSeat {
@@ -420,6 +429,10 @@ impl Drop for LeadSeat {
         let mut cabin = self.flight.cabin();
         cabin.has_leader = false;
         cabin.bytes.clear();
+        if cabin.followers > 0 {
+            // They go on with the work.
+            self.sent.set();
+        }
         self.flight.left(cabin);
     }
 }

@@ -32,6 +32,13 @@ fn name(claim: &Claim) -> &'static str {
     }
 }
 
+/// Sends a request to a provider.
+fn send(claimed: &mut Claimed, streams: bool) {
+    let sent = SentMark::watched();
+    claimed.begin(streams, sent.clone());
+    sent.set();
+}
+
 fn answer(bytes: usize) -> Option<Kept> {
     Some(Kept {
         head: AnswerHead::default(),
@@ -44,7 +51,7 @@ fn the_first_runs_and_the_rest_get_its_answer() {
     let keys = Idempotency::default();
     let mut first = run(claim(&keys, "k"));
     assert_eq!(name(&claim(&keys, "k")), "wait");
-    first.begin(false);
+    send(&mut first, false);
     first.keep(answer(5));
     for _ in 0..3 {
         let Claim::Replay(kept) = claim(&keys, "k") else {
@@ -78,8 +85,11 @@ fn another_path_or_body_is_another_request_and_another_account_or_key_another_na
 fn whoever_leaves_leaves_an_unknown_outcome_once_it_was_sent() {
     let keys = Idempotency::default();
     drop(run(claim(&keys, "k")));
+    let mut begun = run(claim(&keys, "k"));
+    begun.begin(false, SentMark::watched());
+    drop(begun);
     let mut second = run(claim(&keys, "k"));
-    second.begin(false);
+    send(&mut second, false);
     drop(second);
     assert_eq!(name(&claim(&keys, "k")), "unknown");
 }
@@ -88,7 +98,7 @@ fn whoever_leaves_leaves_an_unknown_outcome_once_it_was_sent() {
 fn what_surely_did_nothing_frees_the_key() {
     let keys = Idempotency::default();
     let mut first = run(claim(&keys, "k"));
-    first.begin(true);
+    send(&mut first, true);
     first.free();
     run(claim(&keys, "k"));
 }
@@ -97,7 +107,7 @@ fn what_surely_did_nothing_frees_the_key() {
 fn streams_are_not_waited_for_and_are_kept_as_they_went_out() {
     let keys = Idempotency::default();
     let mut claimed = run(claim(&keys, "k"));
-    claimed.begin(true);
+    send(&mut claimed, true);
     assert_eq!(name(&claim(&keys, "k")), "in progress");
     let mut recorder = Recorder {
         claimed,
@@ -120,7 +130,7 @@ fn streams_are_not_waited_for_and_are_kept_as_they_went_out() {
 fn an_answer_that_is_too_large_is_not_kept_and_not_made_again() {
     let keys = Idempotency::default();
     let mut claimed = run(claim(&keys, "k"));
-    claimed.begin(true);
+    send(&mut claimed, true);
     let mut recorder = Recorder {
         claimed,
         head: AnswerHead::default(),
@@ -247,7 +257,7 @@ fn a_request_is_carried_out_at_most_once_by_all_histories() {
             match (random(6), running[which].take()) {
                 (0, Some(claimed)) => claimed.free(),
                 (1, Some(mut claimed)) => {
-                    claimed.begin(random(2) == 0);
+                    send(&mut claimed, random(2) == 0);
                     done[which] = true;
                 }
                 (2, Some(claimed)) => {

@@ -1,5 +1,8 @@
 //! What requests that run their course cost.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use bardo_engine::{AnswerBody, Task};
 use bardo_ledger::{HoldState, Receipts as _};
 use bardo_types::model::Dialect;
@@ -411,4 +414,17 @@ async fn figures_are_within_the_answer_where_they_are_asked_for() {
         );
         purse.settled().await;
     }
+}
+
+#[tokio::test]
+async fn limits_count_a_request_at_the_present_time_and_not_at_its_arrival() {
+    let purse = Purse::with("10").await;
+    let body = prompt(Dialect::Chat, "gpt-5.5", "Hi");
+    let call = purse.read_as(Task::Generate, Dialect::Chat, &body);
+    let now_ms = purse.tick();
+    let engine = Arc::clone(&purse.bench.engine);
+    let answer = engine.answer(call.expect("a request")).await;
+    answer.expect("an answer");
+    assert_eq!(purse.gate.counted_ms.load(Ordering::Relaxed), now_ms);
+    purse.settled().await;
 }

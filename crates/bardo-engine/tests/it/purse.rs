@@ -181,6 +181,8 @@ pub(crate) struct Gate {
     pub(crate) used: Mutex<Vec<u64>>,
     /// Names under which requests were counted.
     pub(crate) counted: Mutex<Vec<Option<KeyId>>>,
+    /// When the last request was counted, in Unix milliseconds.
+    pub(crate) counted_ms: AtomicU64,
 }
 
 impl Default for Gate {
@@ -190,6 +192,7 @@ impl Default for Gate {
             taken: AtomicU64::new(0),
             used: Mutex::default(),
             counted: Mutex::default(),
+            counted_ms: AtomicU64::new(0),
         }
     }
 }
@@ -203,6 +206,7 @@ impl LimitStore for Gate {
             .lock()
             .expect("nobody panicked")
             .push(request.key.clone());
+        self.counted_ms.store(request.now_ms, Ordering::Relaxed);
         let state = Admission {
             requests: Some(Remaining {
                 limit: 9,
@@ -326,9 +330,9 @@ impl Purse {
         }
     }
 
-    /// One millisecond passes.
-    pub(crate) fn tick(&self) {
-        self.now_ms.fetch_add(1, Ordering::Relaxed);
+    /// One millisecond passes. Answers the time after it, in Unix milliseconds.
+    pub(crate) fn tick(&self) -> u64 {
+        self.now_ms.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     pub(crate) fn principal(&self) -> Principal {

@@ -2,8 +2,9 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
-use bardo_engine::{Answer, AnswerBody, EngineError, Task};
+use bardo_engine::{Answer, AnswerBody, Claim, EngineError, Task};
 use bardo_types::ids::KeyId;
 use bardo_types::model::Dialect;
 use bardo_types::money::MicroUsd;
@@ -136,6 +137,43 @@ async fn a_leader_that_leaves_before_its_answer_begins_hands_its_call_on() {
         assert_eq!(receipts.len(), 2, "{stream}");
         assert_eq!(receipts.iter().filter(is_free).count(), 1, "{stream}");
     }
+}
+
+#[tokio::test]
+async fn the_key_of_a_leader_that_leaves_is_free_unless_its_call_was_made_or_will_be() {
+    let mut was_free = Vec::new();
+    for (polls, is_followed) in (0..16).flat_map(|polls| [(polls, false), (polls, true)]) {
+        let place = format!("{polls} {is_followed}");
+        let purse = Arc::new(purse().await);
+        let body = slow(&place, false, Dialect::Chat, "gpt-5.5");
+        let claim = || {
+            let keys = purse.bench.engine.idempotency();
+            keys.claim(&purse.account, "k", "/v1/chat/completions", b"{}")
+        };
+        let Claim::Run(claimed) = claim() else {
+            unreachable!("a new key");
+        };
+        let call = purse.read_as(Task::Generate, Dialect::Chat, &body);
+        let engine = Arc::clone(&purse.bench.engine);
+        let mut leader = Box::pin(engine.answer_once(call.expect("a request"), Some(claimed)));
+        let mut follower = begin(&purse, Dialect::Chat, &body);
+        for _ in 0..polls {
+            let cx = &mut Context::from_waker(Waker::noop());
+            assert!(leader.as_mut().poll(cx).is_pending(), "{place}");
+            assert!(!is_followed || follower.as_mut().poll(cx).is_pending());
+        }
+        drop(leader);
+        if is_followed {
+            let answer = read(follower.await.expect("an answer")).await;
+            assert!(said(&answer.expect("all of it").text).contains(&place));
+        }
+        let receipts = purse.settled().await;
+        let has_receipt = receipts.len() > usize::from(is_followed);
+        let is_free = matches!(claim(), Claim::Run(_));
+        assert_eq!(is_free, !has_receipt, "{place}");
+        was_free.push(is_free);
+    }
+    assert!(was_free[0] && was_free[1] && !was_free[30] && !was_free[31]);
 }
 
 #[tokio::test]

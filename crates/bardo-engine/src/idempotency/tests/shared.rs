@@ -157,7 +157,7 @@ async fn at(keys: &Idempotency, body: &[u8]) -> Claim {
 async fn what_one_process_answers_the_other_replays() {
     let (_, [one, two]) = two();
     let mut first = run(at(&one, b"{}").await);
-    first.begin(false);
+    send(&mut first, false);
     let Claim::Wait(running) = at(&two, b"{}").await else {
         panic!("it is not waited for");
     };
@@ -177,7 +177,7 @@ async fn what_one_process_answers_the_other_replays() {
 async fn a_stream_elsewhere_is_in_progress_and_a_refusal_frees_the_key() {
     let (_, [one, two]) = two();
     let mut first = run(at(&one, b"{}").await);
-    first.begin(true);
+    send(&mut first, true);
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert_eq!(name(&at(&two, b"{}").await), "in progress");
     first.free();
@@ -189,7 +189,7 @@ async fn a_stream_elsewhere_is_in_progress_and_a_refusal_frees_the_key() {
 async fn a_process_that_died_leaves_an_unknown_outcome() {
     let (common, [one, two]) = two();
     let mut first = run(at(&one, b"{}").await);
-    first.begin(false);
+    send(&mut first, false);
     common.leases.lock().unwrap().clear();
     assert_eq!(name(&at(&two, b"{}").await), "unknown");
     // It was not dead after all: its answer counts.
@@ -203,7 +203,7 @@ async fn an_answer_that_is_withheld_is_replayed_by_its_own_process_alone() {
     let (_, [one, two]) = two();
     let mut first = run(at(&one, b"{}").await);
     first.withhold();
-    first.begin(false);
+    send(&mut first, false);
     first.keep(answer(1));
     one.drain().await;
     assert_eq!(name(&at(&two, b"{}").await), "unknown");
@@ -225,7 +225,7 @@ async fn without_the_shared_store_each_process_goes_by_its_own_memory() {
 async fn an_outcome_is_stored_although_the_store_fails_for_a_moment() {
     let (common, [one, two]) = two();
     let mut first = run(at(&one, b"{}").await);
-    first.begin(false);
+    send(&mut first, false);
     common.fail(true);
     first.keep(answer(1));
     tokio::time::sleep(Duration::from_millis(300)).await;
