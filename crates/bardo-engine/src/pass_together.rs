@@ -10,7 +10,7 @@ use std::task::Poll;
 /// Lets the other tasks that are ready on this thread run before the caller goes on.
 ///
 /// Unlike `tokio::task::yield_now`, this does not ask the system for news of sockets in between: a
-/// request passes a dozen of these places.
+/// request passes nine of these places.
 pub async fn others_first() {
     let mut has_waited = false;
     poll_fn(|context| {
