@@ -10,6 +10,7 @@ use bardo_profile::{Sources, wanted};
 use bardo_types::chat::{ChatRequest, ReasoningRequest};
 use bardo_types::hints::RouteHints;
 use bardo_types::intent::Quality;
+use bardo_types::model::Dialect;
 
 use crate::answer_cache::CacheSkip;
 use crate::cache_policy::CachePolicy;
@@ -171,10 +172,19 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// What changes answers beside the request: the settings, headers that are sent on, and names whose
-/// loss is an error.
+/// Spellings of "how to think" in Chat Completions that some servers read and others do not. They
+/// are one in neutral form, and a relay sends each as it came.
+const OWN_SPELLINGS: [&str; 2] = ["thinking", "reasoning"];
+
+/// What changes answers beside the request: the settings, headers that are sent on, names whose
+/// loss is an error, and spellings that not every server reads.
 pub(crate) fn settings(call: &Call, policy: &CachePolicy) -> Vec<u8> {
     let mut all = policy.revision.clone();
+    let is_chat = call.dialect() == Dialect::Chat;
+    let top = call.top();
+    let spelled = OWN_SPELLINGS.iter();
+    let spelled = spelled.filter(|name| is_chat && top.member(name).is_some());
+    let spelled = spelled.flat_map(|name| [&b"bardo-spelling"[..], name.as_bytes()]);
     let headers = key_headers::sorted(call.forward(), call.dialect());
     let headers = headers
         .iter()
@@ -182,7 +192,7 @@ pub(crate) fn settings(call: &Call, policy: &CachePolicy) -> Vec<u8> {
     // Each name stands behind an empty one, which is no header.
     let required = call.hints().require.iter();
     let required = required.flat_map(|name| [&[], name.as_bytes()]);
-    for part in headers.chain(required) {
+    for part in headers.chain(required).chain(spelled) {
         all.extend_from_slice(&(part.len() as u64).to_le_bytes());
         all.extend_from_slice(part);
     }

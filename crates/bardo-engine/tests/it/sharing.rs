@@ -372,3 +372,20 @@ async fn answers_of_a_model_that_the_gateway_chose_are_stored_too() {
         }
     }
 }
+
+#[tokio::test]
+async fn each_spelling_of_how_to_think_has_its_own_answer() {
+    let purse = purse().await;
+    let base = slow("thinks", false, Dialect::Chat, "deepseek-v4-pro");
+    for (name, value) in [
+        ("thinking", json!({ "type": "disabled" })),
+        ("reasoning", json!({ "enabled": false })),
+    ] {
+        let mut body = base.clone();
+        body[name] = value;
+        for expected in ["miss", "hash"] {
+            let answer = purse.ask(Dialect::Chat, &body).await.expect(name);
+            assert_eq!(answer.head.cache, expected, "{name}");
+        }
+    }
+}

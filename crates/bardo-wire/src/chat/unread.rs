@@ -3,6 +3,8 @@
 mod choices;
 mod parts;
 
+use std::collections::{HashMap, HashSet};
+
 use crate::chat::shapes::request::{
     ChatBody, WireMessage, WireReasoning, WireThinking, WireTool, WireToolCall,
 };
@@ -11,6 +13,7 @@ use crate::chat::shapes::request::{
 /// A relay sends them on; the neutral request does not know of them.
 pub(in crate::chat) fn holds_unread_members(body: &ChatBody<'_>) -> bool {
     body.messages.iter().flatten().any(in_message)
+        || names_another_tool(body)
         || body.tools.iter().flatten().any(in_tool)
         || body.thinking.as_ref().is_some_and(in_thinking)
         || body.reasoning.as_ref().is_some_and(in_reasoning)
@@ -28,6 +31,43 @@ fn in_message(message: &WireMessage<'_>) -> bool {
         || message.tool_calls.iter().flatten().any(in_call)
         || parts::in_content(message.content.as_ref())
         || message.audio.is_some_and(parts::in_sound_of_an_answer)
+}
+
+/// Whether the result of a tool has a name that its call does not have. Results are paired by the
+/// ids of their calls, and those of the old `function_call` by name.
+fn names_another_tool(body: &ChatBody<'_>) -> bool {
+    let all = || body.messages.iter().flatten();
+    let is_result = |message: &&WireMessage<'_>| {
+        message.name.is_some() && matches!(message.role.as_deref(), Some("tool" | "function"))
+    };
+    if !all().any(|message| is_result(&message)) {
+        return false;
+    }
+    let (mut called, mut by_id) = (HashSet::new(), HashMap::new());
+    for message in all() {
+        let name = message.name.as_deref();
+        let is_known = match message.role.as_deref() {
+            Some("tool") => {
+                let id = message.tool_call_id.as_deref();
+                name.is_none() || id.and_then(|id| by_id.get(id).copied()) == name
+            }
+            Some("function") => name.is_none_or(|name| called.contains(name)),
+            _ => true,
+        };
+        if !is_known {
+            return true;
+        }
+        let old = message.function_call.as_ref();
+        called.extend(old.and_then(|call| call.name.as_deref()));
+        for call in message.tool_calls.iter().flatten() {
+            let of_function = call.function.as_ref().and_then(|one| one.name.as_deref());
+            let of_custom = call.custom.as_ref().and_then(|one| one.name.as_deref());
+            if let (Some(id), Some(name)) = (call.id.as_deref(), of_function.or(of_custom)) {
+                by_id.insert(id, name);
+            }
+        }
+    }
+    false
 }
 
 /// Each role reads its own members.
@@ -152,6 +192,47 @@ mod tests {
             (r#""content":"hi","tool_call_id":"t""#, ""),
         ] {
             assert!(with(message, rest), "{message} {rest}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_result_is_read_where_its_call_has_it() {
+        let holds = |messages: &str| {
+            let body = format!(r#"{{"messages":[{messages}]}}"#);
+            holds_unread_members(&serde_json::from_str(&body).unwrap())
+        };
+        let call = r#"{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},"#;
+        let old = r#"{"role":"assistant","function_call":{"name":"f","arguments":"{}"}},"#;
+        for (before, result, is_unread) in [
+            (
+                call,
+                r#"{"role":"tool","tool_call_id":"c","content":"1"}"#,
+                false,
+            ),
+            (
+                call,
+                r#"{"role":"tool","tool_call_id":"c","name":"f","content":"1"}"#,
+                false,
+            ),
+            (
+                call,
+                r#"{"role":"tool","tool_call_id":"c","name":"g","content":"1"}"#,
+                true,
+            ),
+            (
+                call,
+                r#"{"role":"tool","tool_call_id":"d","name":"f","content":"1"}"#,
+                true,
+            ),
+            (
+                old,
+                r#"{"role":"function","name":"f","content":"1"}"#,
+                false,
+            ),
+            (old, r#"{"role":"function","name":"g","content":"1"}"#, true),
+            ("", r#"{"role":"function","name":"f","content":"1"}"#, true),
+        ] {
+            assert_eq!(holds(&format!("{before}{result}")), is_unread, "{result}");
         }
     }
 

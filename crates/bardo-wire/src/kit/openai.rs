@@ -138,6 +138,13 @@ pub(crate) fn media_source(url: String) -> MediaSource {
     inline.unwrap_or(MediaSource::Url(url))
 }
 
+/// Whether [`media_source`] drops parameters of a `data:` URL, such as a charset.
+pub(crate) fn has_media_parameters(url: &str) -> bool {
+    let rest = url.strip_prefix("data:");
+    let head = rest.and_then(|rest| rest.split_once(',')?.0.strip_suffix(";base64"));
+    head.is_some_and(|head| head.contains(';'))
+}
+
 /// Reads how many answers are wanted.
 pub(crate) fn read_n(n: Option<u32>) -> Result<Option<u32>, BadRequest> {
     match n {

@@ -5,7 +5,8 @@ use serde_json::value::RawValue;
 use crate::chat::request::decode::content::{File, ImageUrl};
 use crate::chat::request::decode::messages::{AudioId, ExtraContent};
 use crate::chat::shapes::request::{Content, WirePart};
-use crate::kit::openai::InputAudio;
+use crate::json::Str;
+use crate::kit::openai::{InputAudio, has_media_parameters};
 
 /// Whether a part in a list holds unread members.
 pub(super) fn in_content(content: Option<&Content<'_>>) -> bool {
@@ -55,7 +56,13 @@ fn in_part(part: &WirePart<'_>) -> bool {
 
 /// An image may also be a bare URL.
 fn in_image(raw: &RawValue) -> bool {
-    serde_json::from_str::<ImageUrl<'_>>(raw.get()).is_ok_and(|image| !image.extra.is_empty())
+    if let Ok(url) = serde_json::from_str::<Str<'_>>(raw.get()) {
+        return has_media_parameters(&url);
+    }
+    let holds_more = |image: ImageUrl<'_>| {
+        !image.extra.is_empty() || image.url.is_some_and(|url| has_media_parameters(&url))
+    };
+    serde_json::from_str(raw.get()).is_ok_and(holds_more)
 }
 
 fn in_audio(raw: &RawValue) -> bool {
@@ -65,7 +72,11 @@ fn in_audio(raw: &RawValue) -> bool {
 /// Of an id and data, data is read.
 fn in_file(raw: &RawValue) -> bool {
     let holds_more = |file: File<'_>| {
-        !file.extra.is_empty() || file.file_id.is_some() && file.file_data.is_some()
+        !file.extra.is_empty()
+            || file.file_id.is_some() && file.file_data.is_some()
+            || file
+                .file_data
+                .is_some_and(|data| has_media_parameters(&data))
     };
     serde_json::from_str(raw.get()).is_ok_and(holds_more)
 }
@@ -87,6 +98,9 @@ mod tests {
             r#"{"type":"input_audio","input_audio":{"data":"a","format":"wav","zz":1}}"#,
             r#"{"type":"file","file":{"file_id":"f","file_data":"a"}}"#,
             r#"{"type":"file","file":{"file_id":"f","zz":1}}"#,
+            r#"{"type":"file","file":{"file_data":"data:text/plain;charset=utf-8;base64,YQ=="}}"#,
+            r#"{"type":"image_url","image_url":"data:image/svg+xml;charset=utf-8;base64,YQ=="}"#,
+            r#"{"type":"image_url","image_url":{"url":"data:image/svg+xml;a=b;base64,YQ=="}}"#,
         ] {
             assert!(with(part), "{part}");
         }
@@ -95,6 +109,8 @@ mod tests {
             r#"{"type":"image_url","image_url":{"url":"https://a.example","detail":"low"}}"#,
             r#"{"type":"image_url","image_url":"https://a.example"}"#,
             r#"{"type":"file","file":{"file_data":"a","filename":"f"}}"#,
+            r#"{"type":"file","file":{"file_data":"data:text/plain;base64,YQ=="}}"#,
+            r#"{"type":"image_url","image_url":"data:image/png;base64,YQ=="}"#,
             r#"{"type":"note","text":"a","file":{"zz":1}}"#,
         ] {
             assert!(!with(part), "{part}");

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::ADDITIONAL_TOOLS;
 use crate::json::{Extra, Str};
+use crate::kit::openai::has_media_parameters;
 use crate::responses::shapes::{
     Content, ContentPart, FormatConfig, Input, Item, ReasoningConfig, ResponsesBody,
 };
@@ -70,7 +71,9 @@ fn in_part(part: &ContentPart<'_>) -> bool {
             } else {
                 "file_id"
             };
-            holds_slots_beside(part, &[source, "detail"]) || holds(&part.extra, &[])
+            holds_slots_beside(part, &[source, "detail"])
+                || holds(&part.extra, &[])
+                || part.image_url.as_deref().is_some_and(has_media_parameters)
         }
         "input_file" => {
             let source = match (&part.file_data, &part.file_url) {
@@ -78,7 +81,9 @@ fn in_part(part: &ContentPart<'_>) -> bool {
                 (None, Some(_)) => "file_url",
                 (None, None) => "file_id",
             };
-            holds_slots_beside(part, &[source, "filename"]) || holds(&part.extra, &[])
+            holds_slots_beside(part, &[source, "filename"])
+                || holds(&part.extra, &[])
+                || part.file_data.as_deref().is_some_and(has_media_parameters)
         }
         "input_audio" => {
             let audio = part.input_audio.as_ref();
