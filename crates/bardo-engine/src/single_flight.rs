@@ -299,6 +299,15 @@ impl Flight {
         self.cabin.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The provider answers again: one request at a time leads from here on.
+    fn succeeded(&self) {
+        if self.round > 0
+            && let Some(of_key) = self.board.all().keys.get_mut(&self.key)
+        {
+            of_key.round = 0;
+        }
+    }
+
     /// Whether the answer may still come, or has come.
     fn is_open(&self) -> bool {
         self.live.may_be_whole()
@@ -317,9 +326,13 @@ impl Flight {
                 })) => {
                     cabin.head = Some(head);
                     cabin.work = FlightWork::Flowing(stream);
+                    self.succeeded();
                 }
                 Poll::Ready(ended) => {
                     self.live.close();
+                    if ended.is_ok() {
+                        self.succeeded();
+                    }
                     cabin.work = FlightWork::Answered(ended);
                 }
             },

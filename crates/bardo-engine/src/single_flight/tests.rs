@@ -94,3 +94,24 @@ fn an_answer_that_broke_after_it_began_is_followed_no_more_while_others_still_ho
     ticket.live().push(&mut vec![StreamEvent::Failed(fault)]);
     assert!(matches!(board(&flights, |_| true), Boarding::Lead(_)));
 }
+
+#[test]
+fn one_request_at_a_time_leads_again_once_an_answer_comes_after_failures() {
+    let flights = FlightBoard::default();
+    let lead = |round| match flights.board(Key::from_bytes(KEY), round, terms, |_| true) {
+        Boarding::Lead(ticket) => Some(ticket),
+        Boarding::Follow(_) => None,
+    };
+    // Its request has seen three leaders fail, so four may lead at a time.
+    let first = lead(3).expect("the first one leads");
+    let second = lead(0).expect("one of four leads");
+    let work = Box::pin(std::future::ready(Ok(Answer {
+        head: Box::default(),
+        body: AnswerBody::Whole(Bytes::new()),
+    })));
+    let mut second = std::pin::pin!(second.lead(work, SentMark::default()));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(matches!(second.as_mut().poll(&mut cx), Poll::Ready(Ok(_))));
+    assert!(lead(0).is_none(), "the first one is still under way");
+    drop(first);
+}
