@@ -24,6 +24,7 @@ mod guard_location;
 mod guard_means;
 mod guard_mention;
 mod guard_near_misses;
+mod guard_near_words;
 mod guard_need;
 mod guard_order;
 mod guard_pairs;

@@ -20,7 +20,10 @@ impl Builder {
     }
 
     pub(super) fn is_soft(&self, word: &str) -> bool {
-        TABLES.soft.contains(word) || self.open && !self.denied && TABLES.mild.contains(word)
+        // What many do, few may do properly.
+        let is_manner = self.counts && matches!(word, "properly" | "correctly");
+        let is_mild = self.open && !self.denied && !is_manner && TABLES.mild.contains(word);
+        TABLES.soft.contains(word) || is_mild
     }
 
     /// "Some" and "any" say nothing behind "there", "have" and "what are": "are there any dogs". As the
